@@ -1,0 +1,46 @@
+"""What travels: requests, responses and memory records of memorywire v0."""
+
+from stores.wire.operations import (
+    ExpireAction,
+    ExpirePolicy,
+    ExpireRequest,
+    ExpireResponse,
+    ForgetRequest,
+    ForgetResponse,
+    Fusion,
+    MergeRequest,
+    MergeResponse,
+    MergeStrategy,
+    RecallHit,
+    RecallRequest,
+    RecallResponse,
+    RememberRequest,
+    RememberResponse,
+    StoreOutcome,
+    WireRequest,
+    WireResponse,
+)
+from stores.wire.records import MemoryRecord, MemoryType
+
+__all__ = [
+    "ExpireAction",
+    "ExpirePolicy",
+    "ExpireRequest",
+    "ExpireResponse",
+    "ForgetRequest",
+    "ForgetResponse",
+    "Fusion",
+    "MemoryRecord",
+    "MemoryType",
+    "MergeRequest",
+    "MergeResponse",
+    "MergeStrategy",
+    "RecallHit",
+    "RecallRequest",
+    "RecallResponse",
+    "RememberRequest",
+    "RememberResponse",
+    "StoreOutcome",
+    "WireRequest",
+    "WireResponse",
+]
