@@ -1,0 +1,132 @@
+"""Turning several rankings into one. Pure; scores are unitless and higher is better.
+
+Between stores the protocol names three ways: ``rrf``, ``max`` and ``weighted``. Within a store the
+vector leg and the text leg see the same memories, so their scores can be compared directly:
+``combine_legs``.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from stores.protocol import Candidate
+from stores.wire import Fusion
+
+RRF_K: Final = 60
+#: The text leg's part in a store's own score; the rest is the vector leg's.
+TEXT_SHARE: Final = 0.5
+
+
+def fuse(
+    method: Fusion,
+    rankings: Mapping[str, Sequence[Candidate]],
+    *,
+    weights: Mapping[str, float] | None = None,
+) -> list[Candidate]:
+    """Merge the candidates of several stores, best first, each id once.
+
+    Args:
+        rankings: per store, its candidates best first.
+        weights: per store, for ``weighted`` only; a store without one counts 1.
+    """
+    match method:
+        case Fusion.RRF:
+            scores = reciprocal_rank_fusion(
+                [[candidate.id for candidate in ranking] for ranking in rankings.values()]
+            )
+        case Fusion.MAX:
+            scores = highest_score(_scores_by_store(rankings))
+        case Fusion.WEIGHTED:
+            scores = weighted_sum(_scores_by_store(rankings), weights or {})
+    return in_order(scores)
+
+
+def in_order(scores: Mapping[str, float]) -> list[Candidate]:
+    """Candidates by falling score; the id decides between equals, so an order is repeatable."""
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return [Candidate(id=memory_id, score=score) for memory_id, score in ranked]
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[str]], *, k: int = RRF_K
+) -> dict[str, float]:
+    """Score each id by summing ``1 / (k + rank)`` over the lists that hold it.
+
+    Args:
+        rankings: lists of ids, best first; rank starts at 1. Only an id's first place counts.
+        k: damping constant, in ranks.
+    Raises: ValueError if ``k`` is negative.
+    Source: Cormack, Clarke & Buettcher, SIGIR 2009.
+    """
+    if k < 0:
+        raise ValueError("k must not be negative")
+    scores: dict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, memory_id in enumerate(dict.fromkeys(ranking), start=1):
+            scores[memory_id] += 1 / (k + rank)
+    return dict(scores)
+
+
+def highest_score(scores_by_store: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The best score any store gives an id."""
+    best: dict[str, float] = {}
+    for scores in scores_by_store.values():
+        for memory_id, score in scores.items():
+            best[memory_id] = max(score, best.get(memory_id, score))
+    return best
+
+
+def weighted_sum(
+    scores_by_store: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Sum of weight times raw score. Not normalised, as the protocol says."""
+    total: dict[str, float] = defaultdict(float)
+    for store, scores in scores_by_store.items():
+        for memory_id, score in scores.items():
+            total[memory_id] += weights.get(store, 1.0) * score
+    return dict(total)
+
+
+def combine_legs(
+    similarities: Mapping[str, float],
+    text_scores: Mapping[str, float],
+    *,
+    text_share: float = TEXT_SHARE,
+) -> dict[str, float]:
+    """One score in [0, 1] per id from a store's two legs.
+
+    Text scores have no fixed range, so each is divided by the best one of the query; similarities
+    already lie in [0, 1] and stay as they are. The score is the mean of both, weighted by
+    ``text_share``; an id that a leg does not know gets 0 from it. If a leg is empty altogether
+    (no embedder, or nothing but stop words in the query) the other one decides alone.
+
+    Scores rather than ranks are combined because a rank forgets how much better the first is:
+    on conversation data that costs four points of recall@10.
+    """
+    relative = _relative_to_best(text_scores)
+    if not relative:
+        return dict(similarities)
+    if not similarities:
+        return relative
+    return {
+        memory_id: (1 - text_share) * similarities.get(memory_id, 0.0)
+        + text_share * relative.get(memory_id, 0.0)
+        for memory_id in similarities.keys() | relative.keys()
+    }
+
+
+def _relative_to_best(scores: Mapping[str, float]) -> dict[str, float]:
+    best = max(scores.values(), default=0.0)
+    if best <= 0:
+        return dict.fromkeys(scores, 0.0)
+    return {memory_id: max(0.0, score / best) for memory_id, score in scores.items()}
+
+
+def _scores_by_store(
+    rankings: Mapping[str, Sequence[Candidate]],
+) -> dict[str, dict[str, float]]:
+    # Read backwards so that of a repeated id its first, best score stays.
+    return {
+        store: {candidate.id: candidate.score for candidate in reversed(ranking)}
+        for store, ranking in rankings.items()
+    }
