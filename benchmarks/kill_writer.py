@@ -59,12 +59,12 @@ def _prepare() -> tuple[str, int]:
     django.setup()
     from django.core.management import call_command
     from django.db import connections
-    from stores.testing import HashEmbedder
 
     import governance.embedding
     from governance import access
     from governance.clock import now_ms
     from governance.models import Membership, Role, Scope, User
+    from stores.testing import HashEmbedder
 
     # The ledger is on trial, not the model; and onnxruntime does not survive a fork.
     governance.embedding.open_embedder = lambda name: HashEmbedder()

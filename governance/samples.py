@@ -12,7 +12,8 @@ from stores.wire import ForgetRequest, RememberRequest
 _KNOWN: tuple[dict[str, Any], ...] = (
     {
         "type": "semantic",
-        "content": "Alice Moreau is allergic to tree nuts; ask for a nut-free meal on every flight.",
+        "content": "Alice Moreau is allergic to tree nuts; ask for a nut-free meal on every"
+        " flight.",
         "metadata": {"entity": "alice.moreau", "attribute": "allergy"},
         "confidence": 0.71,
         "source": "chat",

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from stores.registry import open_replica
 
 from governance.embedding import embedder
 from stores.errors import StoreError
 from stores.protocol import Replica
+from stores.registry import open_replica
 
 T = TypeVar("T")
 

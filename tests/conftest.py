@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from django.db.backends.sqlite3.operations import DatabaseOperations
 from pytest_django.fixtures import Settings
-from stores.testing import HashEmbedder
 
 from governance import embedding, stores_runtime
 from governance.models import triggers
+from stores.testing import HashEmbedder
 from tests.world import World
 
 

@@ -115,11 +115,14 @@ class World:
         return Memory.objects.get(pk=memory_id)
 
 
-def add_person(workspace: Workspace, *roles: Role, password: str = "correct horse") -> User:
-    """A person with these roles and an invented address."""
+PASSWORD = "correct horse battery"
+
+
+def add_person(workspace: Workspace, *roles: Role) -> User:
+    """A person with these roles, an invented address and ``PASSWORD``."""
     number = next(_numbers)
     person = User.objects.create_user(
-        f"person{number}@example.com", password, name=f"Person {number}"
+        f"person{number}@example.com", PASSWORD, name=f"Person {number}"
     )
     Membership.objects.create(
         workspace=workspace, user=person, roles=[role.value for role in roles]
