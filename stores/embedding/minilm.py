@@ -2,10 +2,10 @@
 
 Weights and tokenizer are files of two installed packages; nothing is downloaded.
 
-Batching does not change a vector. The graph stores its weights as int8 and computes in float32, so
-there is no quantisation range that depends on the neighbours in a batch; alone, in a batch and
-padded, vectors were bit for bit equal on x86-64. A test keeps watch over that. Another processor
-may round differently in the last bits, as any float32 arithmetic may.
+Batching does not change a vector. The graph casts its int8 weights to float32 and computes in
+float32, so there is no quantisation range that depends on the neighbours in a batch; alone, in a
+batch and padded, vectors were bit for bit equal on x86-64. A test keeps watch over that. Another
+processor may round differently in the last bits, as any float32 arithmetic may.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,8 +55,10 @@ class MiniLmEmbedder:
     A text longer than the window is covered by up to ``WINDOWS_MAX`` windows, the first at its
     start and the last at its end, and its vector is the mean of theirs. With the first window
     alone the end of a long memory could be found only by its exact words, through the text leg;
-    with the mean a paraphrase of its last sentence finds it too, a little less sharply the longer
-    the text. A text of up to about 2,000 tokens is covered completely.
+    with the mean a paraphrase of its last sentence helps too, less the longer the text. Measured on
+    25 texts alike but for their last sentence, a paraphrase put the right one among the first five
+    17, 10, 12 and 6 times at about 300, 1,100, 2,100 and 4,200 tokens; by the first window 9, 5, 5
+    and 4 times, where chance gives 5. Texts of up to about 2,000 tokens are covered completely.
 
     Opening is cheap: the model (21 MB) is loaded by the first ``embed``, or by ``load``.
 
