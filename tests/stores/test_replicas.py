@@ -139,6 +139,18 @@ async def test_within_and_exclude_are_exact(replica: Replica):
     assert result.exhausted
 
 
+async def test_an_agent_s_search_sees_that_agent_only(replica: Replica):
+    names = ["agent", "Agent", "agent ", "agent-2", "a%", "a_ent"]
+    await replica.put([a_state(f"of {name}", "apple pie", agent_id=name) for name in names])
+    everything = [f"of {name}" for name in names]
+    for name in names:
+        scope = Scope(agent_id=name)
+        assert await found(replica, "apple pie", scope=scope) == [f"of {name}"]
+        assert await found(replica, "nothing alike", scope=scope) == [f"of {name}"]
+        assert await found(replica, "pie", scope=scope, vector=None) == [f"of {name}"]
+        assert await found(replica, "pie", scope=scope, within=everything) == [f"of {name}"]
+
+
 async def test_a_user_s_search_sees_that_user_only(replica: Replica):
     await replica.put(
         [
@@ -151,6 +163,20 @@ async def test_a_user_s_search_sees_that_user_only(replica: Replica):
     assert await found(replica, "apple pie", scope=ann) == ["ann"]
     assert await found(replica, "apple pie", scope=ann, within=["ann", "bob"]) == ["ann"]
     assert set(await found(replica, "apple pie")) == {"ann", "bob", "none"}
+
+
+async def test_rows_of_other_users_do_not_starve_a_user_s_search(replica: Replica):
+    noise = [a_state(f"n{number}", "apple pie", user_id="bob") for number in range(300)]
+    await replica.put([*noise, a_state("far", "trains leave at noon", user_id="ann")])
+    result = await search(replica, "apple pie", scope=Scope(agent_id="agent", user_id="ann"))
+    assert [(c.id, c.score > 0) for c in result.candidates] == [("far", True)]
+
+
+async def test_excluded_neighbours_do_not_starve_a_search(replica: Replica):
+    near = [a_state(f"n{number}", "apple pie") for number in range(300)]
+    await replica.put([*near, a_state("far", "trains leave at noon")])
+    result = await search(replica, "apple pie", exclude=[s.record.id for s in near])
+    assert [(c.id, c.score > 0) for c in result.candidates] == [("far", True)]
 
 
 async def test_a_scan_shows_everything_once_in_order(replica: Replica):
