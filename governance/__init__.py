@@ -1,0 +1,1 @@
+"""The governance server: the one Django app. Start with ``memory.py``, the front door."""

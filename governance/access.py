@@ -1,0 +1,191 @@
+"""Who may see and do what: the only way to a workspace's rows.
+
+``check_*`` may refuse, ``access_*`` returns only what the caller may see.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.text import slugify
+
+from governance.errors import NotAllowed, NotAuthenticated, NotFound
+from governance.models import (
+    ApiKey,
+    AuditHead,
+    Membership,
+    Operation,
+    Review,
+    Role,
+    Scope,
+    User,
+    Workspace,
+)
+from governance.sealing import new_workspace_key
+
+_PREFIX_BYTES = 5
+_SECRET_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """What a valid key stands for."""
+
+    key_id: str
+    key_label: str
+    workspace_id: str
+    owner_id: int
+    agents: frozenset[str] | None
+    """Agents the key is good for; None: every agent of the workspace."""
+    scopes: frozenset[str]
+
+    def may(self, scope: Scope, agent_id: str) -> bool:
+        return scope.value in self.scopes and (self.agents is None or agent_id in self.agents)
+
+
+def authenticate(token: str, *, now_ms: int) -> Principal:
+    """The principal of a bearer token; one query.
+
+    Raises: NotAuthenticated, the same for every reason, so that keys cannot be probed.
+    """
+    marker, _, rest = token.partition("_")
+    prefix, _, _ = rest.partition("_")
+    key = (
+        ApiKey.objects.filter(prefix=prefix, owner__is_active=True).first()
+        if marker == "mw" and prefix
+        else None
+    )
+    # Compared even when there is no such key, so that both take the same time.
+    matches = hmac.compare_digest(key.digest if key else "-", _digest(token))
+    if key is None or not matches or not _is_current(key, now_ms):
+        raise NotAuthenticated
+    return Principal(
+        key_id=key.pk,
+        key_label=str(key),
+        workspace_id=key.workspace_id,
+        owner_id=key.owner_id,
+        agents=None if key.agents is None else frozenset(key.agents),
+        scopes=frozenset(key.scopes),
+    )
+
+
+def check_may(principal: Principal, scope: Scope, agent_id: str) -> None:
+    """Raises: NotAllowed, naming what is missing, if the key is not good for this."""
+    if scope.value not in principal.scopes:
+        raise NotAllowed(
+            f"This key may not {scope.value}, only {', '.join(sorted(principal.scopes))}.",
+            code="scope_missing",
+        )
+    if not principal.may(scope, agent_id):
+        raise NotAllowed("This key is not good for this agent.", code="agent_not_allowed")
+
+
+def access_operation(principal: Principal, operation_id: str) -> Operation:
+    """An operation of the key's workspace and agents.
+
+    Raises: NotFound, whether it is missing or another's.
+    """
+    operation = (
+        Operation.objects.filter(workspace_id=principal.workspace_id, pk=operation_id)
+        .select_related("review")
+        .first()
+    )
+    if operation is None or (
+        principal.agents is not None and operation.agent_id not in principal.agents
+    ):
+        raise NotFound("There is no such operation.")
+    return operation
+
+
+def membership_of(user: User) -> Membership:
+    """The workspace a person works in, with their roles.
+
+    Raises: NotAllowed if they are a member of none.
+    """
+    membership = (
+        Membership.objects.filter(user=user, user__is_active=True)
+        .select_related("workspace", "user")
+        .order_by("pk")
+        .first()
+    )
+    if membership is None:
+        raise NotAllowed("You are not a member of any workspace.", code="no_workspace")
+    return membership
+
+
+def check_role(membership: Membership, *roles: Role) -> None:
+    """Raises: NotAllowed unless the member has one of the roles."""
+    if not membership.has(*roles):
+        wanted = " or ".join(role.value for role in roles)
+        raise NotAllowed(f"This needs the role {wanted}.", code="role_missing")
+
+
+def access_review(membership: Membership, review_id: str) -> Review:
+    """A review of the member's workspace, with its operation.
+
+    Raises: NotFound, whether it is missing or another's.
+    """
+    review = (
+        Review.objects.filter(workspace_id=membership.workspace_id, pk=review_id)
+        .select_related("operation__api_key", "operation__proposer", "operation__seal_key")
+        .first()
+    )
+    if review is None:
+        raise NotFound("There is no such proposal.")
+    return review
+
+
+def create_workspace(*, slug: str, name: str, now_ms: int) -> Workspace:
+    """A new, empty workspace with a key of its own and an empty audit log."""
+    workspace = Workspace.objects.create(
+        slug=slug, name=name, wrapped_key=new_workspace_key(), created_at_ms=now_ms
+    )
+    AuditHead.objects.create(workspace=workspace)
+    return workspace
+
+
+def create_service_account(workspace: Workspace, name: str) -> User:
+    """An account that owns keys in a workspace and can never log in."""
+    # .invalid is reserved: the address can belong to nobody.
+    address = f"{slugify(name) or 'service'}.{secrets.token_hex(4)}@service.invalid"
+    account = User.objects.create_user(address, None, name=name, is_service=True)
+    Membership.objects.create(workspace=workspace, user=account, roles=[])
+    return account
+
+
+def create_key(
+    workspace: Workspace,
+    owner: User,
+    *,
+    scopes: Sequence[Scope],
+    agents: Sequence[str] | None,
+    now_ms: int,
+    name: str = "",
+    expires_at_ms: int | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its text, which is kept nowhere and so can be shown only now."""
+    prefix = secrets.token_hex(_PREFIX_BYTES)
+    token = f"mw_{prefix}_{secrets.token_hex(_SECRET_BYTES)}"
+    key = ApiKey.objects.create(
+        workspace=workspace,
+        owner=owner,
+        name=name,
+        prefix=prefix,
+        digest=_digest(token),
+        agents=None if agents is None else list(agents),
+        scopes=[scope.value for scope in scopes],
+        created_at_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+    )
+    return key, token
+
+
+def _digest(token: str) -> str:
+    # A plain hash is enough: the token is random, there is nothing to guess.
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def _is_current(key: ApiKey, now_ms: int) -> bool:
+    return key.revoked_at_ms is None and (key.expires_at_ms is None or key.expires_at_ms > now_ms)

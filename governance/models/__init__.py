@@ -1,0 +1,36 @@
+"""The ledger's tables. ``docs/architecture.md`` draws how they hang together."""
+
+from governance.models.access import ApiKey, Membership, Role, Scope, User, Workspace
+from governance.models.audit import AuditHead, AuditRow
+from governance.models.delivery import Delivery
+from governance.models.memory import EndReason, Memory, MemoryVector, MemoryVersion
+from governance.models.operation import Operation, OperationKind, OperationStatus
+from governance.models.review import Decision, Review, ReviewStatus, Verdict
+from governance.models.rule import Effect, Rule
+from governance.models.seal import SealKey
+
+__all__ = [
+    "ApiKey",
+    "AuditHead",
+    "AuditRow",
+    "Decision",
+    "Delivery",
+    "Effect",
+    "EndReason",
+    "Membership",
+    "Memory",
+    "MemoryVector",
+    "MemoryVersion",
+    "Operation",
+    "OperationKind",
+    "OperationStatus",
+    "Review",
+    "ReviewStatus",
+    "Role",
+    "Rule",
+    "Scope",
+    "SealKey",
+    "User",
+    "Verdict",
+    "Workspace",
+]

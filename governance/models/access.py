@@ -1,0 +1,120 @@
+"""Who there is: people and service accounts, workspaces, memberships, API keys."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+
+from governance.ids import new_id
+from governance.models.fields import EpochMsField, ExactJsonField
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)  # None makes it unusable
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person, or a service account that owns keys and can never log in."""
+
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=150, blank=True)
+    is_service = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False)
+    date_joined = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS = ["name"]
+
+    class Meta:
+        constraints = [
+            # Addresses that differ in case only would be two people to us and one to their mail.
+            models.UniqueConstraint(Lower("email"), name="user_email_any_case"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """The name shown to others; the address where there is none."""
+        return self.name or self.email
+
+
+class Workspace(models.Model):
+    """A wall: nothing of one workspace is ever seen from another."""
+
+    id = models.CharField(primary_key=True, max_length=26, default=new_id, editable=False)
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=150)
+    wrapped_key = models.BinaryField(editable=False)
+    """The workspace's key, wrapped by the installation's master key."""
+    created_at_ms = EpochMsField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    REVIEWER = "reviewer"
+    ADMIN = "admin"
+    AUDITOR = "auditor"
+
+
+class Membership(models.Model):
+    """What a person may do in a workspace: any of ``Role``."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    roles = ExactJsonField(default=list)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="one_membership")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.workspace_id}"
+
+    def has(self, *roles: Role) -> bool:
+        return any(role.value in self.roles for role in roles)
+
+
+class Scope(models.TextChoices):
+    """What an API key may call."""
+
+    REMEMBER = "remember"
+    RECALL = "recall"
+    FORGET = "forget"
+    MERGE = "merge"
+    EXPIRE = "expire"
+
+
+class ApiKey(models.Model):
+    """A bearer key. Only a digest of it is kept; the key itself is shown once."""
+
+    id = models.CharField(primary_key=True, max_length=26, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT)
+    """Who answers for the key, and so can never approve what it proposes."""
+    name = models.CharField(max_length=150, blank=True)
+    prefix = models.CharField(max_length=16, unique=True)
+    """The key's readable beginning, by which people and the audit log name it."""
+    digest = models.CharField(max_length=64)
+    agents = ExactJsonField(null=True)
+    """Agent ids the key is good for; null: every agent of the workspace."""
+    scopes = ExactJsonField(default=list)
+    created_at_ms = EpochMsField()
+    expires_at_ms = EpochMsField(null=True)
+    revoked_at_ms = EpochMsField(null=True)
+
+    def __str__(self) -> str:
+        return f"mw_{self.prefix}"

@@ -1,0 +1,231 @@
+"""Recall: stores rank, the ledger answers.
+
+A store's candidate counts only if the ledger shows it as visible for this workspace, agent, user,
+types, filter and freshness at this moment; the text that is answered is the ledger's. So a store
+may lag, fail or lie: it can misrank, it cannot inject, leak or resurrect.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.conf import settings
+from django.db.models import F
+
+from governance import execution, gate, stores_runtime
+from governance.embedding import EmbeddedText, embed
+from governance.gate import Call
+from governance.models import Delivery, Memory, MemoryVector, Scope
+from governance.models.memory import MemoryQuerySet
+from stores import filters, fusion
+from stores.errors import StoreError
+from stores.protocol import Candidate, Replica, SearchResult
+from stores.protocol import Scope as SearchScope
+from stores.wire import MemoryType, RecallHit, RecallRequest, RecallResponse
+
+log = logging.getLogger(__name__)
+
+LEDGER = "ledger"
+"""The name under which the ledger's own ranking appears as ``source_store``."""
+
+_FIRST_LIMIT = 50
+_LIMIT_GROWTH = 4
+_LIMIT_MAX = 4_096
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, of whom, and what is visible to the answer."""
+
+    call: Call
+    request: RecallRequest
+    condition: filters.Filter | None
+
+    def visible(self) -> MemoryQuerySet:
+        """Everything the answer may contain, save for the filter."""
+        request, now_ms = self.request, self.call.now_ms
+        rows = Memory.objects.of(self.call.workspace_id, request.agent_id, request.user_id)
+        rows = rows.visible(now_ms=now_ms)
+        if request.types is not None:
+            rows = rows.filter(type__in=[kind.value for kind in request.types])
+        if request.fresher_than_days is not None:
+            rows = rows.filter(created_at__gte=now_ms - request.fresher_than_days * _DAY_MS)
+        return rows
+
+    def passes(self, memory: Memory) -> bool:
+        return self.condition is None or filters.matches(self.condition, memory.as_record())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What there is to rank. ``ids`` None: too many to name."""
+
+    ids: frozenset[str] | None
+    lagging: frozenset[str]
+    """Visible, and not yet known to be at every store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """One source's candidates, best first."""
+
+    source: str
+    candidates: Sequence[Candidate]
+    exhausted: bool = True
+
+
+async def recall(call: Call, request: RecallRequest) -> RecallResponse:
+    """The k best visible memories.
+
+    Raises: NotAllowed, Invalid (a filter that cannot be read).
+    """
+    started = time.perf_counter()
+    await gate.check(call, Scope.RECALL, request.agent_id)
+    question = Question(call=call, request=request, condition=gate.parse_filter(request.filter))
+    text, field = await asyncio.gather(embed(request.query), execution.read(_survey, question))
+    rankings, memories = await _rank(question, field, text)
+    return RecallResponse(
+        results=_hits(request, rankings, memories),
+        fusion_used=request.fusion,
+        stores_queried=[ranking.source for ranking in rankings if ranking.source != LEDGER],
+        latency_ms=int((time.perf_counter() - started) * 1000),
+    )
+
+
+def _survey(question: Question) -> Field:
+    """Name what is visible if it is little enough; two queries."""
+    limit = settings.ENVIRONMENT.within_limit
+    if question.condition is None:
+        ids = list(question.visible().values_list("pk", flat=True)[: limit + 1])
+    else:
+        rows = question.visible().iterator(chunk_size=500)
+        ids = [memory.pk for memory in rows if question.passes(memory)]
+    lagging = Delivery.objects.filter(
+        workspace_id=question.call.workspace_id,
+        agent_id=question.request.agent_id,
+        delivered_version__lt=F("wanted_version"),
+    ).values_list("memory_id", flat=True)
+    return Field(ids=frozenset(ids) if len(ids) <= limit else None, lagging=frozenset(lagging))
+
+
+async def _rank(
+    question: Question, field: Field, text: EmbeddedText
+) -> tuple[list[Ranking], dict[str, Memory]]:
+    """Ask the stores, keep what the ledger shows as visible, and complete to k from the ledger."""
+    k = question.request.k
+    limit = max(_FIRST_LIMIT, 2 * k)
+    while True:
+        rankings = await stores_runtime.on_loop(_fan_out(question, field, text, limit))
+        offered = {c.id for ranking in rankings for c in ranking.candidates}
+        memories = await execution.read(_check_with_ledger, question, offered)
+        if len(memories) >= k or limit >= _LIMIT_MAX or all(r.exhausted for r in rankings):
+            break
+        limit = min(limit * _LIMIT_GROWTH, _LIMIT_MAX)
+    # Short of k, whatever no store offered counts; otherwise only what stores may not have yet.
+    unseen = field.ids if len(memories) < k else field.lagging
+    wanted = None if unseen is None else unseen - memories.keys()
+    if wanted is None or wanted:
+        ranking, found = await execution.read(_rank_in_ledger, question, text, wanted)
+        rankings.append(ranking)
+        memories |= found
+    return rankings, memories
+
+
+async def _fan_out(
+    question: Question, field: Field, text: EmbeddedText, limit: int
+) -> list[Ranking]:
+    """Ask every store at once, each within the budget; one that fails is left out."""
+    replicas = await stores_runtime.replicas(question.call.workspace_id)
+    answers = await asyncio.gather(
+        *(_ask(replica, question, field, text, limit) for replica in replicas),
+        return_exceptions=True,
+    )
+    rankings = []
+    for replica, answer in zip(replicas, answers, strict=True):
+        if isinstance(answer, StoreError | TimeoutError):
+            log.warning("recall without store %s: %s", replica.name, type(answer).__name__)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            rankings.append(
+                Ranking(
+                    source=replica.name,
+                    candidates=answer.candidates,
+                    exhausted=answer.exhausted,
+                )
+            )
+    return rankings
+
+
+async def _ask(
+    replica: Replica, question: Question, field: Field, text: EmbeddedText, limit: int
+) -> SearchResult:
+    async with asyncio.timeout(settings.ENVIRONMENT.recall_budget_ms / 1000):
+        return await replica.search(
+            SearchScope(agent_id=question.request.agent_id, user_id=question.request.user_id),
+            text=question.request.query,
+            vector=text.vector,
+            limit=limit,
+            within=field.ids,
+        )
+
+
+def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Memory]:
+    """Those of the offered ids that may be answered; one query."""
+    rows = question.visible().filter(pk__in=ids)
+    return {memory.pk: memory for memory in rows if question.passes(memory)}
+
+
+def _rank_in_ledger(
+    question: Question, text: EmbeddedText, wanted: Collection[str] | None
+) -> tuple[Ranking, dict[str, Memory]]:
+    """Rank by the ledger's own vectors: ``wanted`` ids, or everything visible."""
+    rows = question.visible()
+    if wanted is not None:
+        rows = rows.filter(pk__in=wanted)
+    memories = {memory.pk: memory for memory in rows if question.passes(memory)}
+    vectors = dict(
+        MemoryVector.objects.filter(memory__in=list(memories), model_id=text.model_id)
+        .order_by("version_number")
+        .values_list("memory_id", "data")
+    )
+    scored = [
+        Candidate(id=pk, score=float(np.frombuffer(bytes(data), dtype="<f4") @ text.vector + 1) / 2)
+        for pk, data in vectors.items()
+    ]
+    scored.sort(key=lambda candidate: (-candidate.score, candidate.id))
+    best = scored[: max(question.request.k, len(wanted or ()))]
+    kept = {candidate.id: memories[candidate.id] for candidate in best}
+    return Ranking(source=LEDGER, candidates=best), kept
+
+
+def _hits(
+    request: RecallRequest, rankings: Sequence[Ranking], memories: dict[str, Memory]
+) -> list[RecallHit]:
+    """Fuse what is left of each ranking and answer with the ledger's text."""
+    checked = {
+        ranking.source: [c for c in ranking.candidates if c.id in memories] for ranking in rankings
+    }
+    source: dict[str, str] = {}
+    for name, candidates in checked.items():
+        for candidate in candidates:
+            source.setdefault(candidate.id, name)
+    best = fusion.fuse(request.fusion, checked)[: request.k]
+    return [_hit(memories[hit.id], hit.score, source[hit.id]) for hit in best]
+
+
+def _hit(memory: Memory, score: float, source: str) -> RecallHit:
+    return RecallHit.model_construct(
+        id=memory.pk,
+        type=MemoryType(memory.type),
+        content=memory.content,
+        score=score,
+        metadata=memory.metadata,
+        created_at=memory.created_at,
+        supporting=[],
+        source_store=source,
+    )

@@ -1,0 +1,93 @@
+"""Proposals: staging what a person must decide, and the queue of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from governance import sealing
+from governance.models import Memory, Operation, Review, ReviewStatus
+
+
+def fingerprint(
+    workspace_id: str, kind: str, proposer_id: int | None, request: dict[str, Any]
+) -> str:
+    """A keyed digest that is equal for equal requests of one proposer."""
+    return sealing.workspace_digest(
+        workspace_id, {"kind": kind, "proposer": proposer_id, "request": request}
+    )
+
+
+def find_pending(workspace_id: str, mark: str) -> Review | None:
+    """The review already waiting for this very request, if there is one."""
+    return (
+        Review.objects.filter(
+            workspace_id=workspace_id, fingerprint=mark, status=ReviewStatus.PENDING
+        )
+        .select_related("operation")
+        .first()
+    )
+
+
+def stage(
+    operation: Operation,
+    *,
+    review_id: str,
+    mark: str,
+    reasons: Sequence[dict[str, object]],
+    targets: Sequence[Memory],
+    now_ms: int,
+) -> Review:
+    """Open a review of an operation, bound to the versions it would change."""
+    review = Review(
+        id=review_id,
+        workspace_id=operation.workspace_id,
+        operation=operation,
+        reasons=list(reasons),
+        targets=[{"id": memory.pk, "version": memory.version} for memory in targets],
+        fingerprint=mark,
+        created_at_ms=now_ms,
+    )
+    review.save(force_insert=True)
+    return review
+
+
+def targets_of(review: Review) -> list[Memory]:
+    """The memories a review would change, in its order; one query."""
+    ids = [target["id"] for target in review.targets]
+    found = Memory.objects.select_related("seal_key").in_bulk(ids)
+    return [found[pk] for pk in ids if pk in found]
+
+
+def requested(operation: Operation) -> dict[str, Any] | None:
+    """What was asked, opened; None once its words were erased."""
+    key = sealing.data_key(operation.seal_key)
+    return None if key is None else dict(key.open(bytes(operation.sealed_request)))
+
+
+def shown_digest(review: Review, targets: Sequence[Memory]) -> str:
+    """What a decision is bound to: the sealed request's bytes and each target's version now.
+
+    A page carries it; a decision made on another one is refused as stale.
+    """
+    return sealing.workspace_digest(
+        review.workspace_id,
+        {
+            "review": review.pk,
+            "request": bytes(review.operation.sealed_request).hex(),
+            "targets": [[memory.pk, memory.version] for memory in targets],
+        },
+    )
+
+
+def has_moved(review: Review, targets: Sequence[Memory]) -> bool:
+    """Whether a target changed since the proposal was made."""
+    then = [(target["id"], target["version"]) for target in review.targets]
+    return then != [(memory.pk, memory.version) for memory in targets]
+
+
+def queue(workspace_id: str, *, limit: int = 200) -> list[Review]:
+    """What waits in a workspace, oldest first; one query."""
+    return list(
+        Review.objects.filter(workspace_id=workspace_id, status=ReviewStatus.PENDING)
+        .select_related("operation__api_key", "operation__seal_key", "operation__proposer")
+        .order_by("created_at_ms", "pk")[:limit]
+    )

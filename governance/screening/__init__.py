@@ -1,0 +1,1 @@
+"""Detectors: what a reviewer should look at twice. They flag, rules decide."""

@@ -1,0 +1,85 @@
+"""The one loop per process that adapters live on.
+
+Web code awaits from its own loop, Celery and commands wait: both hand over here, so that an
+adapter's clients never meet a second loop. Started on first use, so after any fork.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from governance.embedding import embedder
+from stores.errors import StoreError
+from stores.protocol import Replica
+from stores.registry import open_replica
+
+T = TypeVar("T")
+
+_replicas: dict[str, list[Replica]] = {}  # by workspace; touched on the store loop only
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="stores", daemon=True).start()
+    return loop
+
+
+async def on_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the store loop and await it from another."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, _loop()))
+
+
+def wait(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the store loop from a thread that has none."""
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result()
+
+
+def store_names() -> tuple[str, ...]:
+    """Names of the configured stores, the primary first: the schemes of their URLs."""
+    return tuple(urlsplit(url).scheme for url in settings.STORE_URLS)
+
+
+async def replicas(workspace_id: str) -> Sequence[Replica]:
+    """The workspace's replicas, opened on first use. Call on the store loop."""
+    if workspace_id not in _replicas:
+        _replicas[workspace_id] = [
+            open_replica(url, workspace=workspace_id, embedder=embedder())
+            for url in settings.STORE_URLS
+        ]
+    return _replicas[workspace_id]
+
+
+async def replica(workspace_id: str, store: str) -> Replica:
+    """One of them by its store's name. Call on the store loop."""
+    return (await replicas(workspace_id))[store_names().index(store)]
+
+
+def close() -> None:
+    """Close every replica: at the end of a process or a test."""
+
+    async def close_all() -> None:
+        for opened in _replicas.values():
+            for each in opened:
+                await each.close()
+        _replicas.clear()
+
+    if _loop.cache_info().currsize:
+        wait(close_all())
+
+
+async def health(workspace_id: str) -> dict[str, bool]:
+    """Whether each store answers, by name. Call on the store loop."""
+    answers: dict[str, bool] = {}
+    for each in await replicas(workspace_id):
+        try:
+            async with asyncio.timeout(settings.ENVIRONMENT.recall_budget_ms / 1000):
+                answers[each.name] = (await each.health()).ok
+        except (StoreError, TimeoutError):
+            answers[each.name] = False
+    return answers

@@ -1,0 +1,29 @@
+"""Middleware of our own."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.decorators import async_only_middleware
+
+from governance.ids import new_id
+
+_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@async_only_middleware
+def request_id(
+    get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
+) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
+    """Give every request an id, the caller's own where it is well formed, and say it back."""
+
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        offered = request.headers.get("X-Request-ID", "")
+        chosen = offered if _ACCEPTABLE.fullmatch(offered) else new_id()
+        request.request_id = chosen  # type: ignore[attr-defined]
+        response = await get_response(request)
+        response["X-Request-ID"] = chosen
+        return response
+
+    return middleware

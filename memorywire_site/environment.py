@@ -1,0 +1,117 @@
+"""Every setting an operator can make, typed. ``docs/settings.md`` describes each; a test compares.
+
+Values come from environment variables named ``MEMORYWIRE_<NAME>``. A wrong one stops the start
+with the variable's name and what was expected.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class Environment(BaseSettings):
+    """The embedded default: one process, one data folder, no servers."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMORYWIRE_", extra="ignore", frozen=True)
+
+    home: Path = Path("var")
+    """The data folder: ledger, store and secrets."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on. The default is reached from this machine only."""
+
+    port: int = Field(default=8000, ge=1, le=65_535)
+    """The port to listen on."""
+
+    public_url: str = ""
+    """Where people and agents reach the server; links and cookie security follow it.
+
+    Empty: the loopback address with the port.
+    """
+
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Further host names to answer to, separated by commas."""
+
+    debug: bool = False
+    """Django's debug pages. Never on a server that others reach."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least severe log line that is written."""
+
+    embedder: str = "minilm"
+    """minilm | static | sentence-transformers[:path]."""
+
+    store_urls: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Stores, separated by commas, the primary first. Empty: sqlite-vec in the data folder."""
+
+    within_limit: int = Field(default=2_000, ge=0, le=100_000)
+    """Up to this many visible memories a recall names them all to the store."""
+
+    delivery_budget_ms: int = Field(default=1_000, ge=10, le=60_000)
+    """How long a write waits for the primary store before it answers without it."""
+
+    recall_budget_ms: int = Field(default=2_000, ge=10, le=60_000)
+    """How long a recall waits for a store before it answers without it."""
+
+    reader_threads: int = Field(default=4, ge=1, le=64)
+    """Threads, each with a connection of its own, that read the ledger."""
+
+    embedded_workers: bool = True
+    """Run the Celery worker and beat inside the serving process."""
+
+    sweep_interval_seconds: float = Field(default=30.0, ge=0.1, le=86_400)
+    """How often expired memories are swept and undelivered states are sent again."""
+
+    @field_validator("allowed_hosts", "store_urls", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [item.strip() for item in value.split(",") if item.strip()]
+        return value
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().resolve()
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if not value:
+            return value
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            msg = "expected an address such as https://memory.example.org"
+            raise ValueError(msg)
+        return value.rstrip("/")
+
+    @property
+    def address(self) -> str:
+        """The public address, without a slash at its end."""
+        return self.public_url or f"http://127.0.0.1:{self.port}"
+
+    @property
+    def public_host(self) -> str:
+        return urlsplit(self.address).hostname or "localhost"
+
+    @property
+    def is_https(self) -> bool:
+        return self.address.startswith("https://")
+
+
+def load() -> Environment:
+    """Read the environment, or stop the start with one line per wrong variable."""
+    try:
+        return Environment()
+    except ValidationError as error:
+        lines = [
+            f"MEMORYWIRE_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"
+            for item in error.errors()
+        ]
+        sys.exit("The settings are wrong. See docs/settings.md.\n" + "\n".join(lines))

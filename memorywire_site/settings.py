@@ -1,0 +1,170 @@
+"""Django settings, derived from ``Environment``. Nothing else reads environment variables."""
+
+from csp.constants import NONE, SELF
+
+from memorywire_site import environment, secret_files
+
+ENVIRONMENT = environment.load()
+HOME = ENVIRONMENT.home
+HOME.mkdir(parents=True, exist_ok=True)
+
+_SECRETS = HOME / "secrets"
+SECRET_KEY = secret_files.read_or_create(_SECRETS, "django.key", bytes_long=48)
+#: Wraps the workspaces' keys and authenticates the audit log. 32 bytes as hex.
+MASTER_KEY = secret_files.read_or_create(_SECRETS, "master.key", bytes_long=32)
+
+DEBUG = ENVIRONMENT.debug
+ALLOWED_HOSTS = [
+    ENVIRONMENT.public_host,
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    *ENVIRONMENT.allowed_hosts,
+]
+CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.address]
+
+INSTALLED_APPS = [
+    "channels",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+    "governance",
+]
+
+MIDDLEWARE = [
+    "governance.web.middleware.request_id",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "memorywire_site.urls"
+ASGI_APPLICATION = "memorywire_site.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [environment.PROJECT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": HOME / "ledger.sqlite3",
+        # Connections live as long as their thread: see governance/execution.py.
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL;"
+                "PRAGMA synchronous=FULL;"  # an acknowledged write survives a power cut
+                "PRAGMA secure_delete=ON;"  # hard forget leaves no bytes in free pages
+                "PRAGMA foreign_keys=ON;"
+            ),
+        },
+        # A file, since tests reach it from several threads.
+        "TEST": {"NAME": HOME / "test-ledger.sqlite3"},
+    },
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "governance.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "queue"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [environment.PROJECT / "static"]
+STATIC_ROOT = HOME / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # whitenoise looks here too and complains of nothing
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+}
+# Serves straight from the packages and the source tree: no collectstatic before the first start.
+WHITENOISE_USE_FINDERS = True
+
+# Security. Cookies and redirects follow the public address, so that plain http works on loopback
+# and nowhere else by accident.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_https
+SESSION_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = ENVIRONMENT.is_https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.is_https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENVIRONMENT.is_https
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.05}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"
+CELERY_TASK_ROUTES = {"governance.tasks.deliver_due": {"queue": "delivery"}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep-expired": {
+        "task": "governance.tasks.sweep_expired",
+        "schedule": ENVIRONMENT.sweep_interval_seconds,
+    },
+    "deliver-due": {
+        "task": "governance.tasks.deliver_due",
+        "schedule": ENVIRONMENT.sweep_interval_seconds,
+    },
+}
+
+STORE_URLS = ENVIRONMENT.store_urls or [f"sqlite-vec://{HOME / 'store.sqlite3'}"]
+EMBEDDER = ENVIRONMENT.embedder
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": ENVIRONMENT.log_level},
+}
