@@ -51,7 +51,7 @@ class World:
 
 
 def a_world(seed: int, *, query: str | None = None) -> World:
-    dice = random.Random(seed)  # noqa: S311 - worlds need no secrecy
+    dice = random.Random(seed)
     noise = dice.choice([0, 50, 400])
     states = [
         a_state(
