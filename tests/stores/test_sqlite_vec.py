@@ -201,6 +201,21 @@ async def test_more_neighbours_than_the_index_gives_are_all_found(replica: Sqlit
 # --- failing -------------------------------------------------------------------------------------
 
 
+async def test_the_file_and_its_log_are_the_owner_s_alone(path: Path, replica: SqliteVecReplica):
+    await replica.put([a_state("a")])
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    assert modes == dict.fromkeys(["memories.db", "memories.db-wal", "memories.db-shm"], 0o600)
+
+
+async def test_a_closed_replica_is_unavailable(path: Path):
+    replica = open_file(path)
+    await replica.close()
+    await replica.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await replica.put([a_state("a")])
+    assert not (await replica.health()).ok
+
+
 def test_a_folder_that_is_missing_is_unavailable(tmp_path: Path):
     with pytest.raises(StoreUnavailable):
         open_file(tmp_path / "missing" / "memories.db")

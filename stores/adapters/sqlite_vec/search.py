@@ -110,7 +110,10 @@ def _measured(
     *,
     only: Collection[str] | None = None,
 ) -> dict[str, float]:
-    """Without the index: the distance of every visible row, or of the rows in ``only``."""
+    """Without the index: the distance of every row asked about, or of those in ``only``.
+
+    ``only`` are ids that the query may see.
+    """
     ids = query.within if only is None else only
     # CROSS JOIN keeps the order: given ids are looked up one by one, not the whole scope read.
     rows = connection.execute(
@@ -124,7 +127,8 @@ def _measured(
         _bindings(query)
         | {
             "vector": vector,
-            "ids": json.dumps(list(ids or ())),
+            # Ids made one after another lie side by side in the file, so read them in order.
+            "ids": json.dumps(sorted(ids or ())),
             "depth": query.depth if only is None else -1,
         },
     )
@@ -155,7 +159,7 @@ def _text_scores(connection: apsw.Connection, query: Query) -> dict[str, float]:
         f"""
         SELECT memory.id, -bm25(memory_text, 0.0, 1.0) AS score
         FROM memory_text CROSS JOIN memory ON memory.rowid = memory_text.rowid
-        WHERE memory_text MATCH :expression AND {_visible(query)}
+        WHERE memory_text MATCH :expression AND {_visible(query)} {_among_given(query)}
         ORDER BY score DESC LIMIT :depth
         """,
         _bindings(query) | {"expression": _match_expression(shelf, terms), "depth": query.depth},
@@ -179,7 +183,8 @@ def _unranked(
     rows = connection.execute(
         f"""
         SELECT memory.id FROM memory
-        WHERE {_visible(query)} AND memory.id NOT IN (SELECT value FROM json_each(:known))
+        WHERE {_visible(query)} {_among_given(query)}
+        AND memory.id NOT IN (SELECT value FROM json_each(:known))
         ORDER BY memory.rowid DESC LIMIT :room
         """,
         _bindings(query)
@@ -189,7 +194,7 @@ def _unranked(
 
 
 def _visible(query: Query) -> str:
-    """The condition every part of a search carries."""
+    """The condition every part of a search carries, beside that of ``within``."""
     conditions = [
         "memory.workspace = :workspace",
         "memory.agent_id = :agent_id",
@@ -197,11 +202,13 @@ def _visible(query: Query) -> str:
     ]
     if query.scope.user_id is not None:
         conditions.append("memory.user_id = :user_id")
-    if query.within is not None:
-        conditions.append("memory.id IN (SELECT value FROM json_each(:within))")
     if query.exclude:
         conditions.append("memory.id NOT IN (SELECT value FROM json_each(:exclude))")
     return " AND ".join(conditions)
+
+
+def _among_given(query: Query) -> str:
+    return "" if query.within is None else "AND memory.id IN (SELECT value FROM json_each(:within))"
 
 
 def _bindings(query: Query) -> dict[str, Any]:
