@@ -167,7 +167,7 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """A new key and its text, which is kept nowhere and so can be shown only now."""
     prefix = secrets.token_hex(_PREFIX_BYTES)
-    token = f"mw_{prefix}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    token = f"mw_{prefix}_{secrets.token_hex(_SECRET_BYTES)}"
     key = ApiKey.objects.create(
         workspace=workspace,
         owner=owner,

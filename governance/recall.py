@@ -125,10 +125,11 @@ async def _rank(
         if len(memories) >= k or limit >= _LIMIT_MAX or all(r.exhausted for r in rankings):
             break
         limit = min(limit * _LIMIT_GROWTH, _LIMIT_MAX)
-    missing = field.lagging - memories.keys()
-    if len(memories) < k or missing:
-        wanted = missing if len(memories) >= k else None
-        ranking, found = await execution.read(_rank_in_ledger, question, field, text, wanted)
+    # Short of k, whatever no store offered counts; otherwise only what stores may not have yet.
+    unseen = field.ids if len(memories) < k else field.lagging
+    wanted = None if unseen is None else unseen - memories.keys()
+    if wanted is None or wanted:
+        ranking, found = await execution.read(_rank_in_ledger, question, text, wanted)
         rankings.append(ranking)
         memories |= found
     return rankings, memories
@@ -180,14 +181,12 @@ def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Me
 
 
 def _rank_in_ledger(
-    question: Question, field: Field, text: EmbeddedText, wanted: Collection[str] | None
+    question: Question, text: EmbeddedText, wanted: Collection[str] | None
 ) -> tuple[Ranking, dict[str, Memory]]:
     """Rank by the ledger's own vectors: ``wanted`` ids, or everything visible."""
     rows = question.visible()
     if wanted is not None:
         rows = rows.filter(pk__in=wanted)
-    elif field.ids is not None:
-        rows = rows.filter(pk__in=field.ids)
     memories = {memory.pk: memory for memory in rows if question.passes(memory)}
     vectors = dict(
         MemoryVector.objects.filter(memory__in=list(memories), model_id=text.model_id)

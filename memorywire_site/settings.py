@@ -106,6 +106,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [environment.PROJECT / "static"]
 STATIC_ROOT = HOME / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # whitenoise looks here too and complains of nothing
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Router, Status
 
 from governance import memory, recall
 from governance.access import Principal
@@ -28,10 +28,10 @@ OPERATION_HEADER = "Memorywire-Operation"
 @router.post("/remember", response={200: RememberResponse, 202: RememberResponse})
 async def remember(
     request: HttpRequest, response: HttpResponse, payload: RememberRequest
-) -> tuple[int, RememberResponse]:
+) -> Status[RememberResponse]:
     """Store a memory; 202 when a person must approve it first."""
     answer = await memory.remember(_call(request), payload)
-    return _status(answer, response), answer.response
+    return Status(_status(answer, response), answer.response)
 
 
 @router.post("/recall", response=RecallResponse)
@@ -43,10 +43,10 @@ async def recall_memories(request: HttpRequest, payload: RecallRequest) -> Recal
 @router.post("/forget", response={200: ForgetResponse, 202: ForgetResponse})
 async def forget(
     request: HttpRequest, response: HttpResponse, payload: ForgetRequest
-) -> tuple[int, ForgetResponse]:
+) -> Status[ForgetResponse]:
     """Forget memories by id or filter; 202 when a person must approve it first."""
     answer = await memory.forget(_call(request), payload)
-    return _status(answer, response), answer.response
+    return Status(_status(answer, response), answer.response)
 
 
 def _call(request: HttpRequest) -> Call:

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
-from ninja.errors import ValidationError
+from ninja.errors import HttpError, ValidationError
 
-from governance.errors import FieldError, GovernanceError, Invalid, NotFound
+from governance.errors import BadRequest, FieldError, GovernanceError, Invalid, NotFound
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,13 @@ def register(api: NinjaAPI) -> None:
     @api.exception_handler(ValidationError)
     def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
         return problem(Invalid(errors=_field_errors(error.errors)), request_id_of(request))
+
+    @api.exception_handler(HttpError)
+    def unreadable(request: HttpRequest, error: HttpError) -> HttpResponse:
+        # ninja wraps whatever a parser raises; what it was is more use to the caller.
+        cause = error.__cause__
+        refusal = cause if isinstance(cause, GovernanceError) else BadRequest(str(error))
+        return problem(refusal, request_id_of(request))
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, error: Http404) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""Figures and campaigns. Nothing here is imported by the server."""

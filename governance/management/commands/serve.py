@@ -1,0 +1,59 @@
+"""``manage.py serve``: the web server, with the workers inside it by default."""
+
+import json
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from governance.embedding import embedder
+from governance.management.commands.setup import first_login_path
+from memorywire_site import embedded_workers
+
+
+class Command(BaseCommand):
+    help = "Serve the API and the pages."
+
+    def handle(self, **options: Any) -> None:
+        environment = settings.ENVIRONMENT
+        embedder()  # loaded before the first request, not during it
+        if environment.embedded_workers:
+            embedded_workers.start()
+        self.stdout.write(_banner())
+        self.stdout.flush()
+        uvicorn.run(
+            "memorywire_site.asgi:application",
+            host=environment.host,
+            port=environment.port,
+            log_level=environment.log_level.lower(),
+            access_log=False,
+            proxy_headers=True,
+            timeout_graceful_shutdown=10,
+        )
+
+
+def _banner() -> str:
+    address = settings.ENVIRONMENT.address
+    lines = ["", f"memorywire is starting at {address}", ""]
+    try:
+        note = json.loads(first_login_path().read_text())
+    except FileNotFoundError:
+        return "\n".join(lines)
+    return "\n".join(
+        [
+            *lines,
+            f"  Log in   {note['email']}  {note['password']}",
+            f"  Key      {note['key']}",
+            "",
+            "  Propose a memory:",
+            "",
+            f"  curl -s {address}/v0/remember -H 'Authorization: Bearer {note['key']}' \\",
+            "    -H 'Content-Type: application/json' \\",
+            '    -d \'{"agent_id": "concierge-7", "type": "semantic",'
+            ' "content": "Bob prefers tea", "approval_required": true}\'',
+            "",
+            f"  These are noted in {first_login_path()}; delete that file once you keep them.",
+            "",
+        ]
+    )

@@ -1,0 +1,220 @@
+"""The file: its schema, and the threads that hold connections to it.
+
+SQLite calls block, so they run in threads of their own: one that writes and a few that read, each
+with a connection that stays open. Other processes may have the same file open.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+import sqlite_vec
+
+from stores.errors import EmbedderMismatch, StoreRefused, StoreUnavailable
+
+Result = TypeVar("Result")
+Work = Callable[[apsw.Connection], Result]
+
+SCHEMA_VERSION: Final = 1
+READERS: Final = 2
+BUSY_TIMEOUT_MS: Final = 5_000
+CHECKPOINT_TIMEOUT_SECONDS: Final = 5.0
+MMAP_BYTES: Final = 256 * 1024 * 1024
+# Space is taken a chunk at a time for every agent: 16 vectors of 384 floats are 24 KB, and larger
+# chunks were not faster.
+VECTOR_CHUNK_ROWS: Final = 16
+
+_TRY_AGAIN: Final = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.ConnectionClosedError,
+)
+
+# An erased memory keeps its row with nothing but id and version, so that a late write loses.
+_SCHEMA: Final = """
+CREATE TABLE installation (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE memory (
+    rowid INTEGER PRIMARY KEY,
+    workspace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    agent_id TEXT,
+    user_id TEXT,
+    is_visible INTEGER NOT NULL DEFAULT 0,
+    record TEXT,
+    deleted_at INTEGER,
+    archived_at INTEGER,
+    demoted_at INTEGER,
+    last_recalled_at INTEGER,
+    UNIQUE (workspace, id)
+);
+CREATE INDEX memory_scope ON memory (workspace, agent_id, user_id) WHERE is_visible;
+CREATE VIRTUAL TABLE memory_vector USING vec0(
+    shelf INTEGER PARTITION KEY,
+    user_key INTEGER,
+    embedding FLOAT[{dimensions}] DISTANCE_METRIC=cosine,
+    CHUNK_SIZE={chunk_rows}
+);
+CREATE VIRTUAL TABLE memory_text USING fts5(
+    shelf,
+    words,
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+);
+INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+"""
+
+
+class Database:
+    """One SQLite file, opened for one embedder.
+
+    Raises: EmbedderMismatch if the file was filled by another model or with vectors of another
+        size; StoreUnavailable (busy, I/O) or StoreRefused (anything else) from every method.
+    """
+
+    def __init__(self, path: Path, *, model_id: str, dimensions: int) -> None:
+        self._path = path
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-vec-write")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-vec-read")
+        try:
+            self._writer.submit(
+                self._run, lambda connection: _prepare(connection, model_id, dimensions)
+            ).result()
+        except BaseException:
+            self._close()
+            raise
+
+    async def read(self, work: Work[Result]) -> Result:
+        return await asyncio.wrap_future(self._readers.submit(self._run, work))
+
+    async def write(self, work: Work[Result]) -> Result:
+        """Run ``work`` in one transaction that takes the write lock at its start."""
+
+        def in_transaction(connection: apsw.Connection) -> Result:
+            with _transaction(connection):
+                return work(connection)
+
+        return await asyncio.wrap_future(self._writer.submit(self._run, in_transaction))
+
+    async def drop_traces(self) -> None:
+        """Overwrite what deleted rows left in the write-ahead log.
+
+        Raises: StoreUnavailable while another connection still reads an old state.
+        """
+        await asyncio.wrap_future(self._writer.submit(self._run, _truncate_log))
+
+    async def compact(self) -> None:
+        """Give free pages back and rewrite the rest, then drop every trace. Takes a while."""
+        await asyncio.wrap_future(self._writer.submit(self._run, _compact))
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _run(self, work: Work[Result]) -> Result:
+        try:
+            return work(self._connection())
+        except _TRY_AGAIN as error:
+            raise StoreUnavailable(f"sqlite-vec: {type(error).__name__}") from error
+        except apsw.Error as error:
+            raise StoreRefused(f"sqlite-vec: {type(error).__name__}: {error}") from error
+
+    def _connection(self) -> apsw.Connection:
+        """This thread's connection, opened when it is first needed."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = _connect(self._path)
+            self._connections.append(connection)
+        return connection
+
+    def _close(self) -> None:
+        self._writer.shutdown()
+        self._readers.shutdown()
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+
+
+def _connect(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)
+    connection.pragma("journal_mode", "wal")
+    # A crash may lose the last writes but not the file, and the ledger still has them.
+    connection.pragma("synchronous", "normal")
+    connection.pragma("secure_delete", 1)
+    # Sorting must not write content to files that secure_delete knows nothing about.
+    connection.pragma("temp_store", "memory")
+    connection.pragma("mmap_size", MMAP_BYTES)
+    return connection
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _prepare(connection: apsw.Connection, model_id: str, dimensions: int) -> None:
+    """Create the schema in a new file; check that an old one fits."""
+    with _transaction(connection):
+        version = connection.pragma("user_version")
+        if version == 0:
+            _create(connection, model_id, dimensions)
+        elif version != SCHEMA_VERSION:
+            raise StoreRefused(
+                f"the file has schema {version}, this version reads {SCHEMA_VERSION}"
+            )
+        _check_embedder(connection, model_id, dimensions)
+
+
+def _create(connection: apsw.Connection, model_id: str, dimensions: int) -> None:
+    connection.execute(_SCHEMA.format(dimensions=dimensions, chunk_rows=VECTOR_CHUNK_ROWS))
+    connection.executemany(
+        "INSERT INTO installation VALUES (?, ?)",
+        [("embedder", model_id), ("dimensions", str(dimensions))],
+    )
+    connection.pragma("user_version", SCHEMA_VERSION)
+
+
+def _check_embedder(connection: apsw.Connection, model_id: str, dimensions: int) -> None:
+    held = dict(connection.execute("SELECT key, value FROM installation"))
+    if (held["embedder"], held["dimensions"]) != (model_id, str(dimensions)):
+        raise EmbedderMismatch(
+            f"the file holds vectors of {held['embedder']!r} ({held['dimensions']} dimensions), "
+            f"not of {model_id!r} ({dimensions}): embed its memories again, or configure that model"
+        )
+
+
+def _truncate_log(connection: apsw.Connection) -> None:
+    deadline = time.monotonic() + CHECKPOINT_TIMEOUT_SECONDS
+    while True:
+        is_blocked, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+        if not is_blocked:
+            return
+        if time.monotonic() > deadline:
+            raise StoreUnavailable("sqlite-vec: a reader holds an old state; traces remain")
+        time.sleep(0.05)
+
+
+def _compact(connection: apsw.Connection) -> None:
+    connection.execute("INSERT INTO memory_text (memory_text) VALUES ('optimize')")
+    connection.execute("VACUUM")
+    _truncate_log(connection)

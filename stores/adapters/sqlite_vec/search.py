@@ -1,0 +1,196 @@
+"""Ranking a scope's visible memories for a query, in SQL.
+
+Everything that narrows a search is part of its SQL: nothing is cut to the nearest k first and
+filtered afterwards, so no other agent's rows can starve a result.
+
+sqlite-vec's index answers for a whole agent, or a user of it, up to 4,096 neighbours. A search
+that names or excludes ids, or asks for more, measures every row of the scope instead: exact too,
+and as fast for the few thousand ids it is meant for.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import apsw
+
+from stores import fusion
+from stores.adapters.sqlite_vec import codec
+from stores.protocol import Candidate, Scope, SearchResult, Vector
+from stores.words import Term, query_terms
+
+INDEX_LIMIT: Final = 4_096  # sqlite-vec refuses more neighbours
+#: Each leg looks deeper than the limit, so that what is second in both can become first.
+DEPTH_MIN: Final = 200
+DEPTH_FACTOR: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    workspace: str
+    scope: Scope
+    text: str
+    vector: Vector | None
+    limit: int
+    within: frozenset[str] | None
+    exclude: frozenset[str]
+
+    @property
+    def depth(self) -> int:
+        return max(DEPTH_MIN, DEPTH_FACTOR * self.limit)
+
+
+def run(connection: apsw.Connection, query: Query) -> SearchResult:
+    """The ``limit`` best memories of the scope, and whether there are no more.
+
+    Memories that neither leg reaches (no vector, none of the words) follow with score 0, newest
+    first: a store that has ``limit`` visible memories always offers as many.
+    """
+    text_scores = _text_scores(connection, query)
+    similarities = _similarities(connection, query, also=text_scores)
+    ranked = fusion.in_order(fusion.combine_legs(similarities, text_scores))
+    if len(ranked) <= query.limit:
+        ranked += _unranked(connection, query, known=ranked)
+    return SearchResult(candidates=ranked[: query.limit], exhausted=len(ranked) <= query.limit)
+
+
+# --- the vector leg ------------------------------------------------------------------------------
+
+
+def _similarities(
+    connection: apsw.Connection, query: Query, *, also: Mapping[str, float]
+) -> dict[str, float]:
+    """Id to similarity in [0, 1]: of the nearest ``depth`` ones, and of those in ``also``."""
+    if query.vector is None:
+        return {}
+    vector = codec.vector_bytes(query.vector)
+    is_narrow = query.within is not None or query.exclude or query.depth > INDEX_LIMIT
+    if is_narrow:
+        near = _measured(connection, query, vector)
+    else:
+        near = _nearest(connection, query, vector)
+    missing = also.keys() - near.keys()
+    return near | _measured(connection, query, vector, only=missing) if missing else near
+
+
+def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[str, float]:
+    scope = query.scope
+    user_condition = "" if scope.user_id is None else "AND user_key = :user_key"
+    rows = connection.execute(
+        f"""
+        WITH near AS MATERIALIZED (
+            SELECT rowid, distance FROM memory_vector
+            WHERE embedding MATCH :vector AND k = :depth AND shelf = :shelf {user_condition}
+        )
+        SELECT memory.id, near.distance FROM near CROSS JOIN memory ON memory.rowid = near.rowid
+        WHERE {_visible(query)}
+        """,
+        _bindings(query)
+        | {
+            "vector": vector,
+            "depth": query.depth,
+            "shelf": codec.shelf(query.workspace, scope.agent_id),
+            "user_key": codec.user_key(scope.user_id),
+        },
+    )
+    return _as_similarities(rows)
+
+
+def _measured(
+    connection: apsw.Connection, query: Query, vector: bytes, *, only: Iterable[str] | None = None
+) -> dict[str, float]:
+    """Without the index: the distance of every visible row, or of the rows in ``only``."""
+    ids_condition = "" if only is None else "AND memory.id IN (SELECT value FROM json_each(:only))"
+    rows = connection.execute(
+        f"""
+        SELECT memory.id, vec_distance_cosine(memory_vector.embedding, :vector) AS distance
+        FROM memory CROSS JOIN memory_vector ON memory_vector.rowid = memory.rowid
+        WHERE {_visible(query)} {ids_condition}
+        ORDER BY distance LIMIT :depth
+        """,
+        _bindings(query)
+        | {
+            "vector": vector,
+            "only": json.dumps(list(only or ())),
+            "depth": query.depth if only is None else -1,
+        },
+    )
+    return _as_similarities(rows)
+
+
+def _as_similarities(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
+    # A cosine distance lies in [0, 2]; rounding may leave that range by a hair.
+    return {memory_id: min(1.0, max(0.0, 1 - distance / 2)) for memory_id, distance in rows}
+
+
+# --- the text leg --------------------------------------------------------------------------------
+
+
+def _text_scores(connection: apsw.Connection, query: Query) -> dict[str, float]:
+    """Id to BM25, higher is better, of the ``depth`` best matches."""
+    terms = query_terms(query.text)
+    if not terms:
+        return {}
+    shelf = codec.shelf(query.workspace, query.scope.agent_id)
+    rows = connection.execute(
+        f"""
+        SELECT memory.id, -bm25(memory_text, 0.0, 1.0) AS score
+        FROM memory_text JOIN memory ON memory.rowid = memory_text.rowid
+        WHERE memory_text MATCH :expression AND {_visible(query)}
+        ORDER BY score DESC LIMIT :depth
+        """,
+        _bindings(query) | {"expression": _match_expression(shelf, terms), "depth": query.depth},
+    )
+    return dict(rows)
+
+
+def _match_expression(shelf: int, terms: Iterable[Term]) -> str:
+    """An FTS5 query. Terms hold letters and digits only, and quoting keeps even those inert."""
+    any_term = " OR ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+    return f'shelf:"{shelf}" AND words:({any_term})'
+
+
+# --- the rest ------------------------------------------------------------------------------------
+
+
+def _unranked(
+    connection: apsw.Connection, query: Query, *, known: Iterable[Candidate]
+) -> list[Candidate]:
+    known_ids = [candidate.id for candidate in known]
+    rows = connection.execute(
+        f"""
+        SELECT memory.id FROM memory
+        WHERE {_visible(query)} AND memory.id NOT IN (SELECT value FROM json_each(:known))
+        ORDER BY memory.rowid DESC LIMIT :room
+        """,
+        _bindings(query)
+        | {"known": json.dumps(known_ids), "room": query.limit - len(known_ids) + 1},
+    )
+    return [Candidate(id=memory_id, score=0.0) for (memory_id,) in rows]
+
+
+def _visible(query: Query) -> str:
+    """The condition every part of a search carries."""
+    conditions = [
+        "memory.workspace = :workspace",
+        "memory.agent_id = :agent_id",
+        "memory.is_visible",
+    ]
+    if query.scope.user_id is not None:
+        conditions.append("memory.user_id = :user_id")
+    if query.within is not None:
+        conditions.append("memory.id IN (SELECT value FROM json_each(:within))")
+    if query.exclude:
+        conditions.append("memory.id NOT IN (SELECT value FROM json_each(:exclude))")
+    return " AND ".join(conditions)
+
+
+def _bindings(query: Query) -> dict[str, Any]:
+    return {
+        "workspace": query.workspace,
+        "agent_id": query.scope.agent_id,
+        "user_id": query.scope.user_id,
+        "within": json.dumps(list(query.within or ())),
+        "exclude": json.dumps(list(query.exclude)),
+    }

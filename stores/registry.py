@@ -1,0 +1,50 @@
+"""From a store's URL to an open replica. An adapter is imported only when its URL is used.
+
+| URL                              | store                                        |
+|----------------------------------|----------------------------------------------|
+| ``sqlite-vec:///absolute/path``  | an SQLite file; created if it is missing     |
+| ``sqlite-vec://relative/path``   | the same, from the working directory         |
+| ``memory://name``                | a dictionary that lives as long as it is open |
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from stores.errors import StoreRefused, UnknownStore
+from stores.protocol import Embedder, Replica
+
+Opener = Callable[[str, str, Embedder], Replica]
+
+
+def open_replica(url: str, *, workspace: str, embedder: Embedder) -> Replica:
+    """Open the store for one workspace.
+
+    Raises: UnknownStore, StoreRefused (EmbedderMismatch among them), StoreUnavailable.
+    """
+    scheme, separator, place = url.partition("://")
+    opener = _OPENERS.get(scheme) if separator else None
+    if opener is None:
+        # Only the scheme is repeated: the rest of a URL may hold a password.
+        raise UnknownStore(f"no store answers to {scheme!r}; known are {', '.join(_OPENERS)}")
+    return opener(place, workspace, embedder)
+
+
+def _open_sqlite_vec(place: str, workspace: str, embedder: Embedder) -> Replica:
+    from stores.adapters.sqlite_vec import SqliteVecReplica
+
+    if not place:
+        raise StoreRefused("sqlite-vec: the URL names no file")
+    return SqliteVecReplica(Path(place), workspace=workspace, embedder=embedder)
+
+
+def _open_in_memory(place: str, workspace: str, embedder: Embedder) -> Replica:
+    from stores.adapters.in_memory import InMemoryReplica
+
+    return InMemoryReplica(place or "memory")
+
+
+_OPENERS: Final[Mapping[str, Opener]] = {
+    "sqlite-vec": _open_sqlite_vec,
+    "memory": _open_in_memory,
+}

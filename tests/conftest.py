@@ -1,0 +1,52 @@
+"""Fixtures every test may use."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.db.backends.sqlite3.operations import DatabaseOperations
+from pytest_django.fixtures import Settings
+
+from governance import embedding, stores_runtime
+from governance.models import triggers
+from stores.testing import HashEmbedder
+from tests.world import World
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _triggers_lifted_for_flush_only() -> Iterator[None]:
+    """Emptying the tables between tests is the one change the audit triggers must let pass."""
+    flush = DatabaseOperations.execute_sql_flush
+
+    def lifted(self: DatabaseOperations, sql_list: list[str]) -> None:
+        triggers.drop(connection)
+        flush(self, sql_list)
+        triggers.install(connection)
+
+    DatabaseOperations.execute_sql_flush = lifted  # type: ignore[method-assign]
+    yield
+    DatabaseOperations.execute_sql_flush = flush  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> Iterator[World]:
+    """A workspace with a key, a reviewer and an auditor, reached over HTTP.
+
+    Transactional, since requests run on the ledger's own threads and connections.
+    """
+    yield World.create("acme")
+    stores_runtime.close()
+
+
+@pytest.fixture
+def fast_world(
+    transactional_db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """A world whose store is in memory and whose embedder hashes words: for crowds."""
+    stores_runtime.close()
+    settings.STORE_URLS = ["memory://crowd"]
+    monkeypatch.setattr(embedding, "open_embedder", lambda name: HashEmbedder())
+    embedding.embedder.cache_clear()
+    yield World.create("acme")
+    stores_runtime.close()
+    embedding.embedder.cache_clear()

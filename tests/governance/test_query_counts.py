@@ -1,0 +1,63 @@
+"""How many queries the hot paths make. A rise is a decision, not an accident."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db.backends.utils import CursorWrapper
+
+from governance.models import Review
+from tests.governance.test_thread import approve
+from tests.world import World
+
+Counted = Callable[[Callable[[], Any]], int]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Counts statements on every thread's connection, transaction control left out."""
+    statements: list[str] = []
+    execute = CursorWrapper.execute
+
+    def counting(self: CursorWrapper, sql: Any, params: Any = None) -> Any:
+        if not str(sql).startswith(("BEGIN", "SAVEPOINT", "RELEASE", "PRAGMA")):
+            statements.append(str(sql))
+        return execute(self, sql, params)
+
+    def count(call: Callable[[], Any]) -> int:
+        call()  # the first time also opens connections and fills caches
+        statements.clear()
+        call()
+        return len(statements)
+
+    monkeypatch.setattr(CursorWrapper, "execute", counting)
+    return count
+
+
+def test_remember(world: World, counted: Counted) -> None:
+    assert counted(lambda: world.remembered("Alice likes tea")) == 12
+
+
+def test_remember_staged(world: World, counted: Counted) -> None:
+    texts = iter(["one", "two"])
+    assert counted(lambda: world.remember(next(texts), approval_required=True)) == 12
+
+
+@pytest.mark.parametrize("memories", [1, 30])
+def test_recall_whatever_there_is_to_recall(world: World, counted: Counted, memories: int) -> None:
+    for number in range(memories):
+        world.remembered(f"Alice likes tea number {number}")
+    assert counted(lambda: world.recall("tea")) == 4
+
+
+def test_approve(world: World, counted: Counted) -> None:
+    for text in ("one", "two"):
+        world.remember(text, approval_required=True)
+    waiting = Review.objects.select_related("operation").filter(status="pending")
+    upcoming = iter([(review, world.shown(review)) for review in waiting])
+
+    def approve_next() -> None:
+        review, shown = next(upcoming)
+        approve(world, review, shown=shown)
+
+    assert counted(approve_next) == 15
