@@ -25,7 +25,6 @@ CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.address]
 
 INSTALLED_APPS = [
     "channels",
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

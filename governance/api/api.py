@@ -11,6 +11,7 @@ api = NinjaAPI(
     version="0",
     description="memorywire v0: remember, recall, forget, with a person in front of the writes.",
     urls_namespace="v0",
+    docs_url=None,  # its page needs inline scripts, which our CSP refuses
     parser=StrictParser(),
     auth=BearerKey(),
 )

@@ -6,6 +6,7 @@ Responses are closed. An explicit null in a request counts as absent. Nothing is
 """
 
 import json
+import math
 import unicodedata
 from enum import StrEnum
 from typing import Annotated, Any
@@ -36,9 +37,18 @@ def _storable_text(value: str) -> str:
     return value
 
 
+def _finite(value: float) -> float:
+    # NaN and the infinities are not JSON: once stored, no other reader could parse the record.
+    if not math.isfinite(value):
+        raise PydanticCustomError("not_finite", "must not contain NaN or an infinity")
+    return value
+
+
 def _storable_json(value: Any) -> Any:
     if isinstance(value, str):
         _storable_text(value)
+    elif isinstance(value, float):
+        _finite(value)
     elif isinstance(value, list):
         for item in value:
             _storable_json(item)

@@ -7,13 +7,17 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from stores.protocol import Replica
 from stores.records import RecordStore
 from stores.registry import open_replica
 from stores.testing import HashEmbedder
+from tests.stores.builders import NOW
 
-NOW = 1_800_000_000_000
+# Machines that run tests are shared: how long an example takes says nothing about the code.
+settings.register_profile("stores", deadline=None)
+settings.load_profile("stores")
 
 
 @dataclass

@@ -5,10 +5,11 @@ with a connection that stays open. Other processes may have the same file open.
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -82,21 +83,22 @@ class Database:
     """
 
     def __init__(self, path: Path, *, model_id: str, dimensions: int) -> None:
+        _create_private(path)
         self._path = path
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-vec-write")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-vec-read")
         try:
-            self._writer.submit(
-                self._run, lambda connection: _prepare(connection, model_id, dimensions)
+            self._submit(
+                self._writer, lambda connection: _prepare(connection, model_id, dimensions)
             ).result()
         except BaseException:
             self._close()
             raise
 
     async def read(self, work: Work[Result]) -> Result:
-        return await asyncio.wrap_future(self._readers.submit(self._run, work))
+        return await asyncio.wrap_future(self._submit(self._readers, work))
 
     async def write(self, work: Work[Result]) -> Result:
         """Run ``work`` in one transaction that takes the write lock at its start."""
@@ -105,21 +107,27 @@ class Database:
             with _transaction(connection):
                 return work(connection)
 
-        return await asyncio.wrap_future(self._writer.submit(self._run, in_transaction))
+        return await asyncio.wrap_future(self._submit(self._writer, in_transaction))
 
     async def drop_traces(self) -> None:
         """Overwrite what deleted rows left in the write-ahead log.
 
         Raises: StoreUnavailable while another connection still reads an old state.
         """
-        await asyncio.wrap_future(self._writer.submit(self._run, _truncate_log))
+        await asyncio.wrap_future(self._submit(self._writer, _truncate_log))
 
     async def compact(self) -> None:
         """Give free pages back and rewrite the rest, then drop every trace. Takes a while."""
-        await asyncio.wrap_future(self._writer.submit(self._run, _compact))
+        await asyncio.wrap_future(self._submit(self._writer, _compact))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
+
+    def _submit(self, threads: ThreadPoolExecutor, work: Work[Result]) -> Future[Result]:
+        try:
+            return threads.submit(self._run, work)
+        except RuntimeError as error:  # the threads have ended
+            raise StoreUnavailable("sqlite-vec: the file is closed") from error
 
     def _run(self, work: Work[Result]) -> Result:
         try:
@@ -159,6 +167,20 @@ def _connect(path: Path) -> apsw.Connection:
     connection.pragma("temp_store", "memory")
     connection.pragma("mmap_size", MMAP_BYTES)
     return connection
+
+
+def _create_private(path: Path) -> None:
+    """Make a new file readable to its owner only; SQLite gives its log the same permissions.
+
+    A file that exists is left alone: to open and close it here would drop the locks that this
+    process holds on it.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreUnavailable(f"sqlite-vec: cannot open the file: {error.strerror}") from error
 
 
 @contextmanager

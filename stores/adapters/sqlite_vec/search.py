@@ -4,12 +4,12 @@ Everything that narrows a search is part of its SQL: nothing is cut to the neare
 filtered afterwards, so no other agent's rows can starve a result.
 
 sqlite-vec's index answers for a whole agent, or a user of it, up to 4,096 neighbours. A search
-that names or excludes ids, or asks for more, measures every row of the scope instead: exact too,
-and as fast for the few thousand ids it is meant for.
+within given ids, or for more neighbours, measures every such row instead: exact too, and as fast
+for the few thousand ids it is meant for.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,6 +40,15 @@ class Query:
     def depth(self) -> int:
         return max(DEPTH_MIN, DEPTH_FACTOR * self.limit)
 
+    @property
+    def index_depth(self) -> int:
+        """How many neighbours to take so that ``depth`` are left without the excluded ones."""
+        return self.depth + len(self.exclude)
+
+    @property
+    def fits_index(self) -> bool:
+        return self.within is None and self.index_depth <= INDEX_LIMIT
+
 
 def run(connection: apsw.Connection, query: Query) -> SearchResult:
     """The ``limit`` best memories of the scope, and whether there are no more.
@@ -65,11 +74,8 @@ def _similarities(
     if query.vector is None:
         return {}
     vector = codec.vector_bytes(query.vector)
-    is_narrow = query.within is not None or query.exclude or query.depth > INDEX_LIMIT
-    if is_narrow:
-        near = _measured(connection, query, vector)
-    else:
-        near = _nearest(connection, query, vector)
+    find = _nearest if query.fits_index else _measured
+    near = find(connection, query, vector)
     missing = also.keys() - near.keys()
     return near | _measured(connection, query, vector, only=missing) if missing else near
 
@@ -89,7 +95,7 @@ def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[s
         _bindings(query)
         | {
             "vector": vector,
-            "depth": query.depth,
+            "depth": query.index_depth,
             "shelf": codec.shelf(query.workspace, scope.agent_id),
             "user_key": codec.user_key(scope.user_id),
         },
@@ -98,25 +104,41 @@ def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[s
 
 
 def _measured(
-    connection: apsw.Connection, query: Query, vector: bytes, *, only: Iterable[str] | None = None
+    connection: apsw.Connection,
+    query: Query,
+    vector: bytes,
+    *,
+    only: Collection[str] | None = None,
 ) -> dict[str, float]:
-    """Without the index: the distance of every visible row, or of the rows in ``only``."""
-    ids_condition = "" if only is None else "AND memory.id IN (SELECT value FROM json_each(:only))"
+    """Without the index: the distance of every row asked about, or of those in ``only``.
+
+    ``only`` are ids that the query may see.
+    """
+    ids = query.within if only is None else only
+    # CROSS JOIN keeps the order: given ids are looked up one by one, not the whole scope read.
     rows = connection.execute(
         f"""
         SELECT memory.id, vec_distance_cosine(memory_vector.embedding, :vector) AS distance
-        FROM memory CROSS JOIN memory_vector ON memory_vector.rowid = memory.rowid
-        WHERE {_visible(query)} {ids_condition}
+        FROM {"memory" if ids is None else _LOOKED_UP}
+        CROSS JOIN memory_vector ON memory_vector.rowid = memory.rowid
+        WHERE {_visible(query)}
         ORDER BY distance LIMIT :depth
         """,
         _bindings(query)
         | {
             "vector": vector,
-            "only": json.dumps(list(only or ())),
+            # Ids made one after another lie side by side in the file, so read them in order.
+            "ids": json.dumps(sorted(ids or ())),
             "depth": query.depth if only is None else -1,
         },
     )
     return _as_similarities(rows)
+
+
+_LOOKED_UP: Final = """
+    json_each(:ids) AS wanted CROSS JOIN memory
+    ON memory.workspace = :workspace AND memory.id = wanted.value
+"""
 
 
 def _as_similarities(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -136,8 +158,8 @@ def _text_scores(connection: apsw.Connection, query: Query) -> dict[str, float]:
     rows = connection.execute(
         f"""
         SELECT memory.id, -bm25(memory_text, 0.0, 1.0) AS score
-        FROM memory_text JOIN memory ON memory.rowid = memory_text.rowid
-        WHERE memory_text MATCH :expression AND {_visible(query)}
+        FROM memory_text CROSS JOIN memory ON memory.rowid = memory_text.rowid
+        WHERE memory_text MATCH :expression AND {_visible(query)} {_among_given(query)}
         ORDER BY score DESC LIMIT :depth
         """,
         _bindings(query) | {"expression": _match_expression(shelf, terms), "depth": query.depth},
@@ -161,7 +183,8 @@ def _unranked(
     rows = connection.execute(
         f"""
         SELECT memory.id FROM memory
-        WHERE {_visible(query)} AND memory.id NOT IN (SELECT value FROM json_each(:known))
+        WHERE {_visible(query)} {_among_given(query)}
+        AND memory.id NOT IN (SELECT value FROM json_each(:known))
         ORDER BY memory.rowid DESC LIMIT :room
         """,
         _bindings(query)
@@ -171,7 +194,7 @@ def _unranked(
 
 
 def _visible(query: Query) -> str:
-    """The condition every part of a search carries."""
+    """The condition every part of a search carries, beside that of ``within``."""
     conditions = [
         "memory.workspace = :workspace",
         "memory.agent_id = :agent_id",
@@ -179,11 +202,13 @@ def _visible(query: Query) -> str:
     ]
     if query.scope.user_id is not None:
         conditions.append("memory.user_id = :user_id")
-    if query.within is not None:
-        conditions.append("memory.id IN (SELECT value FROM json_each(:within))")
     if query.exclude:
         conditions.append("memory.id NOT IN (SELECT value FROM json_each(:exclude))")
     return " AND ".join(conditions)
+
+
+def _among_given(query: Query) -> str:
+    return "" if query.within is None else "AND memory.id IN (SELECT value FROM json_each(:within))"
 
 
 def _bindings(query: Query) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""The real server in a process of its own, on a fresh data folder: for figures and tests."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    """Where a started server is, and how to get in."""
+
+    address: str
+    home: Path
+    email: str
+    password: str
+    key: str
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command on its data folder."""
+        return _manage(self.home, int(self.address.rsplit(":", 1)[1]), *arguments)
+
+    def client(self) -> httpx.Client:
+        """A client that sends the first key."""
+        return httpx.Client(
+            base_url=self.address, headers={"Authorization": f"Bearer {self.key}"}, timeout=30
+        )
+
+
+@contextmanager
+def started(*, samples: bool = False, **settings: str) -> Iterator[LocalServer]:
+    """Set up and serve until the block ends. ``settings`` are MEMORYWIRE_ variables in short."""
+    with tempfile.TemporaryDirectory(prefix="memorywire-server-") as folder:
+        home, port = Path(folder), _free_port()
+        _manage(home, port, "setup", *([] if samples else ["--no-samples"]))
+        note = json.loads((home / "secrets" / "first-login.json").read_text())
+        server = LocalServer(
+            address=f"http://127.0.0.1:{port}",
+            home=home,
+            email=note["email"],
+            password=note["password"],
+            key=note["key"],
+        )
+        environment = _environment(home, port)
+        environment |= {f"MEMORYWIRE_{name.upper()}": value for name, value in settings.items()}
+        with open(home / "server.log", "w") as log:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=ROOT,
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
+            try:
+                _wait_until_ready(server, process)
+                yield server
+            finally:
+                process.terminate()
+                process.wait(timeout=20)
+
+
+def _wait_until_ready(server: LocalServer, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{server.address}/v0/health").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    log = (server.home / "server.log").read_text()
+    raise RuntimeError(f"the server did not become ready:\n{log}")
+
+
+def _manage(home: Path, port: int, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=_environment(home, port),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _environment(home: Path, port: int) -> dict[str, str]:
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith("MEMORYWIRE_")
+    }
+    return clean | {
+        "MEMORYWIRE_HOME": str(home),
+        "MEMORYWIRE_PORT": str(port),
+        "MEMORYWIRE_LOG_LEVEL": "WARNING",
+        "DJANGO_SETTINGS_MODULE": "memorywire_site.settings",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
