@@ -5,6 +5,7 @@ direction of the text around it, every hidden character shown by name.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -40,22 +41,29 @@ def shown_excerpt(text: str) -> SafeString:
 
 
 @register.simple_tag
-def word_diff(before: str, after: str) -> SafeString:
-    """What changes between two texts, said in words to those who do not see it."""
-    return _join(_changes(before, after))
+def word_diff(
+    before: str, after: str, side: Literal["both", "before", "after"] = "both"
+) -> SafeString:
+    """What changes between two texts, said in words to those who do not see it.
+
+    One side alone leaves out what only the other has.
+    """
+    left_out = {"both": None, "before": Kind.ADDED, "after": Kind.REMOVED}[side]
+    return _join(html for kind, html in _changes(before, after) if kind is not left_out)
 
 
-def _changes(before: str, after: str) -> Iterator[SafeString]:
+def _changes(before: str, after: str) -> Iterator[tuple[Kind, SafeString]]:
     # Slices of the whole texts, so that what stands beside a character is known at a seam too.
     at_before = at_after = 0
     for segment in diff_words(before, after):
         size = len(segment.text)
         if segment.kind is Kind.REMOVED:
             runs = codepoints.split(before, start=at_before, end=at_before + size)
-            yield _change("del", "removed", runs)
+            yield segment.kind, _change("del", "removed", runs)
         else:
             runs = codepoints.split(after, start=at_after, end=at_after + size)
-            yield _html(runs) if segment.kind is Kind.SAME else _change("ins", "added", runs)
+            is_same = segment.kind is Kind.SAME
+            yield segment.kind, _html(runs) if is_same else _change("ins", "added", runs)
         at_before += size if segment.kind is not Kind.ADDED else 0
         at_after += size if segment.kind is not Kind.REMOVED else 0
 

@@ -11,7 +11,7 @@ const exactFormat = new Intl.DateTimeFormat(undefined, {
 const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
 const age = (milliseconds) => {
-  if (milliseconds < MINUTE) return "now";
+  if (milliseconds < MINUTE) return "< 1 min";
   if (milliseconds < HOUR) return `${Math.floor(milliseconds / MINUTE)} min`;
   if (milliseconds < DAY) {
     const minutes = String(Math.floor((milliseconds % HOUR) / MINUTE)).padStart(2, "0");

@@ -96,6 +96,11 @@ def test_changes_are_said_in_words():
     )
 
 
+def test_one_side_of_a_change_leaves_the_other_out():
+    assert "<del>" not in word_diff("a nut", "a pea", "after")
+    assert "<ins>" not in word_diff("a nut", "a pea", "before")
+
+
 def test_an_excerpt_is_short_and_says_that_it_was_cut():
     html = shown_excerpt("word " * 1_000)
     assert len(html) < 300

@@ -57,7 +57,7 @@ def detail(row: AuditRow) -> page.AuditDetail:
         mac=row.mac,
         previous_mac=row.previous_mac,
         commitment=row.commitment,
-        facts=_json(row.facts),
+        facts=_json(row.facts) if row.facts else "",
         words=None if words is None else _json(words),
         erased=words is None and row.sealed is not None,
     )

@@ -69,7 +69,8 @@ class Reading:
 
     @property
     def short_title(self) -> Title:
-        if self.is_addition:
+        """For the list: the verb alone where the subject says the rest."""
+        if self.is_addition and self._subject:
             return Title(lead="Remember", subject=self._subject)
         return self.title
 
