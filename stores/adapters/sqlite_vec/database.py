@@ -51,6 +51,8 @@ CREATE TABLE memory (
     version INTEGER NOT NULL,
     agent_id TEXT,
     user_id TEXT,
+    type TEXT,
+    created_at INTEGER,
     is_visible INTEGER NOT NULL DEFAULT 0,
     record TEXT,
     deleted_at INTEGER,
@@ -60,6 +62,8 @@ CREATE TABLE memory (
     UNIQUE (workspace, id)
 );
 CREATE INDEX memory_scope ON memory (workspace, agent_id, user_id) WHERE is_visible;
+CREATE INDEX memory_episodes ON memory (workspace, agent_id, user_id, created_at, id)
+    WHERE is_visible AND type = 'episodic';
 CREATE VIRTUAL TABLE memory_vector USING vec0(
     shelf INTEGER PARTITION KEY,
     user_key INTEGER,
