@@ -10,7 +10,6 @@ from governance.models import (
     EndReason,
     Membership,
     Memory,
-    Operation,
     OperationKind,
     OperationStatus,
     Review,
@@ -101,17 +100,12 @@ def _refusal(
     if proposal.status != ReviewStatus.PENDING:
         return AlreadyDecided(_who_and_when(proposal))
     approves = ballot.verdict is Verdict.APPROVE
-    if approves and ballot.user.pk in _proposers(proposal.operation):
+    if approves and ballot.user.pk in review.proposers(proposal.operation):
         return SelfApproval("You answer for the key that proposed this, so you cannot approve it.")
     stale = ballot.shown != review.shown_digest(proposal, targets)
     if stale or (approves and review.has_moved(proposal, targets)):
         return StaleProposal()
     return None
-
-
-def _proposers(operation: Operation) -> set[int | None]:
-    """Whoever owned the key when it asked, and whoever owns it now."""
-    return {operation.proposer_id, operation.api_key.owner_id if operation.api_key else None}
 
 
 def _who_and_when(proposal: Review) -> str:

@@ -91,3 +91,13 @@ def queue(workspace_id: str, *, limit: int = 200) -> list[Review]:
         .select_related("operation__api_key", "operation__seal_key", "operation__proposer")
         .order_by("created_at_ms", "pk")[:limit]
     )
+
+
+def waiting(workspace_id: str) -> int:
+    """How many proposals wait in a workspace."""
+    return Review.objects.filter(workspace_id=workspace_id, status=ReviewStatus.PENDING).count()
+
+
+def proposers(operation: Operation) -> set[int | None]:
+    """Whoever owned the key when it asked, and whoever owns it now: they cannot approve."""
+    return {operation.proposer_id, operation.api_key.owner_id if operation.api_key else None}

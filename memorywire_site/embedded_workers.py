@@ -5,16 +5,20 @@ what lasts, and beat looks at it again at once after the next start.
 """
 
 import threading
+import warnings
 from pathlib import Path
 from tempfile import mkdtemp
 
 from celery.beat import EmbeddedService
+from celery.platforms import SecurityWarning
 
 from memorywire_site.celery import app
 
 
 def start() -> None:
     """Run one worker for both queues, and beat, in daemon threads."""
+    # Celery warns of running as root with a broker that others could write to: ours is in memory.
+    warnings.simplefilter("ignore", SecurityWarning)
     threading.Thread(target=_work, name="celery-worker", daemon=True).start()
     # Only this process's own timetable: it need not outlive it.
     schedule = Path(mkdtemp(prefix="memorywire-beat-")) / "schedule"
@@ -29,4 +33,5 @@ def _work() -> None:
         without_mingle=True,
         without_heartbeat=True,
         loglevel="WARNING",
+        quiet=True,
     ).start()

@@ -6,7 +6,7 @@ from memorywire_site import environment, secret_files
 
 ENVIRONMENT = environment.load()
 HOME = ENVIRONMENT.home
-HOME.mkdir(parents=True, exist_ok=True)
+HOME.mkdir(parents=True, exist_ok=True, mode=0o700)  # live memories lie here in clear
 
 _SECRETS = HOME / "secrets"
 SECRET_KEY = secret_files.read_or_create(_SECRETS, "django.key", bytes_long=48)
@@ -139,7 +139,7 @@ CONTENT_SECURITY_POLICY = {
 
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
-CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_URL = "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.05}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -27,5 +27,7 @@ def _refusal(error: strict_json.StrictJsonError) -> BadRequest | BodyTooLarge | 
         return BodyTooLarge(str(error))
     if error.code in _UNREADABLE:
         return BadRequest(str(error), code=error.code)
-    problem = FieldError(field=error.path or "", code=error.code, message=str(error))
+    problem = FieldError(
+        field=".".join(map(str, error.path or ())), code=error.code, message=str(error)
+    )
     return Invalid(str(error), code=error.code, errors=(problem,))

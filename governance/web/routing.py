@@ -1,5 +1,7 @@
 """Addresses of the sockets."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-websocket_urlpatterns: list[URLPattern] = []
+from governance.web.consumer import LiveConsumer
+
+websocket_urlpatterns: list[URLPattern] = [path("live", LiveConsumer.as_asgi())]

@@ -1,5 +1,23 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import URLPattern, path
+from django.views.generic import RedirectView
 
-urlpatterns: list[URLPattern] = []
+from governance.web import views
+
+urlpatterns: list[URLPattern] = [
+    path("", RedirectView.as_view(pattern_name="queue")),
+    path(
+        "login",
+        LoginView.as_view(template_name="login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("logout", LogoutView.as_view(), name="logout"),
+    path("queue", views.queue, name="queue"),
+    path("queue/changes", views.queue_changes, name="queue_changes"),
+    path("proposals/<str:review_id>", views.proposal, name="proposal"),
+    path("proposals/<str:review_id>/decision", views.decide, name="decide"),
+    path("audit", views.audit_log, name="audit"),
+    path("audit/<int:sequence>", views.audit_row, name="audit_row"),
+]

@@ -1,6 +1,7 @@
 """``manage.py serve``: the web server, with the workers inside it by default."""
 
 import json
+import socket
 from typing import Any
 
 import uvicorn
@@ -20,22 +21,29 @@ class Command(BaseCommand):
         embedder()  # loaded before the first request, not during it
         if environment.embedded_workers:
             embedded_workers.start()
-        self.stdout.write(_banner())
-        self.stdout.flush()
-        uvicorn.run(
+        config = uvicorn.Config(
             "memorywire_site.asgi:application",
             host=environment.host,
             port=environment.port,
             log_level=environment.log_level.lower(),
             access_log=False,
+            lifespan="off",
             proxy_headers=True,
             timeout_graceful_shutdown=10,
         )
+        _Server(config).run()
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:  # said last and only once it is true
+            print(_banner(), flush=True)
 
 
 def _banner() -> str:
     address = settings.ENVIRONMENT.address
-    lines = ["", f"memorywire is starting at {address}", ""]
+    lines = ["", f"memorywire is ready at {address}", ""]
     try:
         note = json.loads(first_login_path().read_text())
     except FileNotFoundError:

@@ -1,0 +1,31 @@
+"""Small pieces of every page: icons and points in time."""
+
+from datetime import datetime
+from typing import Literal
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, kind: str = "") -> SafeString:
+    """A symbol of the sprite. It only repeats a word beside it, so readers aloud skip it."""
+    return format_html(
+        '<svg class="icon{}" viewBox="0 0 16 16" aria-hidden="true"><use href="#i-{}"/></svg>',
+        f" icon--{kind}" if kind else "",
+        name,
+    )
+
+
+@register.simple_tag
+def moment(at: datetime, show: Literal["age", "minute", "exact"] = "minute") -> SafeString:
+    """A point in time: in UTC as served, in the reader's own zone once times.js has run."""
+    return format_html(
+        '<time datetime="{}" data-show="{}">{} UTC</time>',
+        at.isoformat(timespec="milliseconds"),
+        show,
+        f"{at.day} {at:%b %Y, %H:%M}",
+    )

@@ -1,0 +1,1 @@
+"""From the ledger's rows to what the pages show (``governance.web.page``)."""

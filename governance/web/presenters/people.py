@@ -1,0 +1,19 @@
+"""Who looks at a page."""
+
+from governance.models import Membership, Role
+from governance.web import page
+
+
+def viewer(membership: Membership, *, waiting: int) -> page.Viewer:
+    roles = [role.label.lower() for role in Role if membership.has(role)]
+    return page.Viewer(
+        name=membership.user.label,
+        workspace=membership.workspace.name,
+        roles=" and ".join(roles).capitalize(),
+        waiting=waiting,
+    )
+
+
+def may_decide(membership: Membership) -> bool:
+    """Whether deciding is offered; ``decision.decide`` checks it again."""
+    return membership.has(Role.REVIEWER, Role.ADMIN)

@@ -1,0 +1,64 @@
+"""The queue: the same few queries however long it is."""
+
+from itertools import groupby
+
+from governance import audit, review
+from governance.models import Membership, Memory
+from governance.web import page
+from governance.web.page import Order
+from governance.web.presenters.reading import Reading, moment
+
+_LISTED_MAX = 200
+
+
+def queue(membership: Membership) -> page.Queue:
+    """What waits, by risk and then by age."""
+    # Read first: what changes meanwhile is then announced once too often rather than never.
+    cursor = audit.head(membership.workspace_id)
+    reviews = review.queue(membership.workspace_id, limit=_LISTED_MAX)
+    firsts = Memory.objects.in_bulk([item.targets[0]["id"] for item in reviews if item.targets])
+    readings = [
+        Reading(item, firsts.get(item.targets[0]["id"]) if item.targets else None)
+        for item in reviews
+    ]
+    rows = sorted(map(_row, readings), key=lambda row: row.order)
+    return page.Queue(
+        cursor=cursor,
+        waiting=review.waiting(membership.workspace_id),
+        groups=tuple(
+            page.QueueGroup(risk=risk, rows=tuple(group))
+            for risk, group in groupby(rows, key=lambda row: row.risk)
+        ),
+    )
+
+
+def next_after(listed: page.Queue, place: Order) -> str | None:
+    """The review that follows a place in the queue; after its end the first one."""
+    later = [row for row in listed.rows if row.order > place]
+    return next((row.review_id for row in later or listed.rows), None)
+
+
+def _row(reading: Reading) -> page.QueueRow:
+    return page.QueueRow(
+        review_id=reading.review.pk,
+        title=reading.short_title,
+        excerpt=reading.first.content if reading.first else "",
+        agent_id=reading.review.operation.agent_id,
+        why=_why(reading),
+        proposed_at=moment(reading.review.created_at_ms),
+        risk=reading.risk,
+    )
+
+
+def _why(reading: Reading) -> str:
+    """The first reason in a few words, and how many more there are."""
+    reasons = [
+        *(["erases for good"] if reading.is_for_good else []),
+        *(["hidden text"] if reading.hidden else []),
+        *(
+            "stopped by a rule" if reason["kind"] == "rule" else "asked by the agent"
+            for reason in reading.review.reasons
+        ),
+    ]
+    more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return reasons[0] + more if reasons else "waits for a person"
