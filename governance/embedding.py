@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from django.conf import settings
-from stores.embedding import open_embedder
 
+from stores.embedding import open_embedder
 from stores.protocol import Embedder, Vector
 
 # One model call at a time: two onnxruntime threads are slower than one.
