@@ -7,6 +7,7 @@ from ninja import Router
 from pydantic import BaseModel
 
 from governance import execution, stores_runtime
+from governance.api.openapi import refusals
 from governance.embedding import embedder
 from governance.models import Workspace
 
@@ -21,7 +22,7 @@ class Health(BaseModel):
     embedder: str
 
 
-@router.get("/health", response=Health, auth=None)
+@router.get("/health", response={200: Health, **refusals()}, auth=None)
 async def health(request: HttpRequest) -> Health:
     """200 once the ledger answers; degraded while a store does not."""
     workspace_id = await execution.read(
