@@ -18,6 +18,7 @@ from governance.models import (
     User,
     Verdict,
 )
+from stores.wire import MergeStrategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,9 @@ async def decide(ballot: Ballot) -> Decided:
     Raises: NotFound, NotAllowed (role), SelfApproval, AlreadyDecided (says who and when),
     StaleProposal (what would change is no longer what was shown; nothing was applied).
     """
-    outcome = await execution.write(_decide, ballot, now_ms=clock_ms())
+    now_ms = clock_ms()
+    merger = await _prepare(ballot, now_ms=now_ms)
+    outcome = await execution.write(_decide, ballot, merger, now_ms=now_ms)
     if isinstance(outcome, GovernanceError):
         raise outcome  # raised here, after the commit that keeps the refusal's audit row
     await outbox.deliver_now(outcome.parcels)
@@ -62,13 +65,49 @@ async def decide(ballot: Ballot) -> Decided:
     return outcome
 
 
-def _decide(ballot: Ballot, *, now_ms: int) -> Decided | GovernanceError:
+async def _prepare(ballot: Ballot, *, now_ms: int) -> effects.Merger | None:
+    """What approving a merge would do, computed before the transaction: it may need the model."""
+    if ballot.verdict is not Verdict.APPROVE:
+        return None
+    read = await execution.read(_read_merge, ballot)
+    if read is None:
+        return None
+    targets, strategy = read
+    return await effects.prepare_merge(targets, strategy, now_ms=now_ms)
+
+
+def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
+    proposal = (
+        Review.objects.filter(
+            pk=ballot.review_id,
+            operation__kind=OperationKind.MERGE,
+            status=ReviewStatus.PENDING,
+        )
+        .select_related("operation__seal_key")
+        .first()
+    )
+    if proposal is None:
+        return None
+    targets = review.targets_of(proposal)
+    if review.has_moved(proposal, targets):
+        return None  # refused as stale later
+    asked = review.requested(proposal.operation) or {}
+    return targets, MergeStrategy(asked["strategy"])
+
+
+def _decide(
+    ballot: Ballot, merger: effects.Merger | None, *, now_ms: int
+) -> Decided | GovernanceError:
     # Read inside the transaction: a role withdrawn a moment ago no longer counts.
     membership = access.membership_of(ballot.user)
-    access.check_role(membership, Role.REVIEWER, Role.ADMIN)
-    proposal = access.access_review(membership, ballot.review_id)
+    try:
+        access.check_role(membership, Role.REVIEWER, Role.ADMIN)
+        proposal = access.access_review(membership, ballot.review_id)
+    except GovernanceError as error:
+        _audit_refusal(ballot, membership, None, error, now_ms=now_ms)
+        return error
     targets = review.targets_of(proposal)
-    if refusal := _refusal(ballot, membership, proposal, targets):
+    if refusal := _refusal(ballot, proposal, targets):
         _audit_refusal(ballot, membership, proposal, refusal, now_ms=now_ms)
         return refusal
 
@@ -90,13 +129,11 @@ def _decide(ballot: Ballot, *, now_ms: int) -> Decided | GovernanceError:
         review_id=proposal.pk,
     )
     if approved:
-        return _approve(change, proposal, targets)
+        return _approve(change, proposal, targets, merger)
     return _reject(change, proposal, targets)
 
 
-def _refusal(
-    ballot: Ballot, membership: Membership, proposal: Review, targets: list[Memory]
-) -> GovernanceError | None:
+def _refusal(ballot: Ballot, proposal: Review, targets: list[Memory]) -> GovernanceError | None:
     if proposal.status != ReviewStatus.PENDING:
         return AlreadyDecided(_who_and_when(proposal))
     approves = ballot.verdict is Verdict.APPROVE
@@ -119,18 +156,19 @@ def _who_and_when(proposal: Review) -> str:
 def _audit_refusal(
     ballot: Ballot,
     membership: Membership,
-    proposal: Review,
+    proposal: Review | None,
     refusal: GovernanceError,
     *,
     now_ms: int,
 ) -> None:
+    """In the log of the person's own workspace, also when the proposal is not of it."""
     entry = audit.Entry(
         action="decision.refused",
         actor=audit.Actor.person(ballot.user),
         request_id=ballot.request_id,
-        agent_id=proposal.operation.agent_id,
-        operation_id=proposal.operation_id,
-        review_id=proposal.pk,
+        agent_id=proposal.operation.agent_id if proposal else "",
+        operation_id=proposal.operation_id if proposal else "",
+        review_id=ballot.review_id[:26],
         facts={"code": refusal.code, "verdict": ballot.verdict.value},
     )
     audit.append(membership.workspace_id, [entry], now_ms=now_ms)
@@ -151,9 +189,17 @@ def _close(proposal: Review, *, approved: bool, now_ms: int) -> None:
     operation.save(update_fields=["status", "finished_at_ms"])
 
 
-def _approve(change: ledger.Change, proposal: Review, targets: list[Memory]) -> Decided:
-    if proposal.operation.kind == OperationKind.REMEMBER:
-        hard = False
+def _approve(
+    change: ledger.Change,
+    proposal: Review,
+    targets: list[Memory],
+    merger: effects.Merger | None,
+) -> Decided:
+    hard = False
+    if merger is not None:
+        # The targets' versions were just found unmoved, so the merger computed from them holds.
+        parcels = effects.merge(change, effects.check_unmoved(merger))
+    elif proposal.operation.kind == OperationKind.REMEMBER:
         parcels = effects.publish(change, targets)
     else:
         hard = bool((review.requested(proposal.operation) or {}).get("hard_delete"))
@@ -171,9 +217,9 @@ def _reject(change: ledger.Change, proposal: Review, targets: list[Memory]) -> D
     if proposal.operation.kind == OperationKind.REMEMBER:
         ledger.end(change, targets, EndReason.REJECTED)
     else:
-        # Nothing was touched: the memories stay as they are, the log says they were to go.
+        # Nothing was touched: the memories stay as they are, the log says what was asked.
         entry = audit.Entry(
-            action="forget.rejected",
+            action=f"{proposal.operation.kind}.rejected",
             actor=change.actor,
             request_id=change.request_id,
             agent_id=proposal.operation.agent_id,

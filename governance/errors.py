@@ -120,6 +120,18 @@ class StaleProposal(Conflict):
     next_step = "Look at the fresh diff and decide on that."
 
 
+class InFlight(Conflict):
+    code = "request_in_flight"
+    title = "The first request with this Idempotency-Key is not finished"
+    next_step = "Send the same request again in a few seconds."
+
+
+class KeyReused(Invalid):
+    code = "idempotency_key_reused"
+    title = "This Idempotency-Key was used for another request"
+    next_step = "Use a new key for a new request."
+
+
 class LedgerBusy(GovernanceError):
     status = 503
     code = "ledger_busy"

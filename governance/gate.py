@@ -17,6 +17,7 @@ class Call:
     principal: Principal
     request_id: str
     now_ms: int
+    idempotency_key: str = ""
 
     @property
     def workspace_id(self) -> str:

@@ -5,7 +5,7 @@ store nor waits for anything. ``Change`` says who and why; the audit row is buil
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from governance.models import (
 from governance.models.memory import STATE_FIELDS
 from governance.sealing import DataKey
 from stores.protocol import PENDING_APPROVAL
-from stores.wire import RememberRequest
+from stores.wire import MemoryRecord, RememberRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,25 +95,14 @@ def create(
         source=request.source,
         expires_at=request.expires_at,
         deleted_at=PENDING_APPROVAL if staged else None,
-        created_at=change.now_ms,
+        created_at=request.created_at or change.now_ms,
         updated_at=change.now_ms,
         seal_key_id=key.id,
     )
     memory.save(force_insert=True)
     _write_version(memory, change)
-    MemoryVector.objects.create(
-        memory=memory,
-        model_id=text.model_id,
-        version_number=memory.version,
-        data=np.ascontiguousarray(text.vector, dtype="<f4").tobytes(),
-    )
-    words = {
-        "content": memory.content,
-        "metadata": memory.metadata,
-        "source": memory.source,
-        "user_id": memory.user_id,
-    }
-    _append(change, [(memory, key, words)])
+    _keep_vector(memory, text)
+    _append(change, [(memory, key, _words(memory))])
     return memory
 
 
@@ -128,6 +117,57 @@ def end(change: Change, memories: Sequence[Memory], reason: EndReason) -> None:
     for memory in memories:
         _next_version(memory, change, deleted_at=change.now_ms, end_reason=reason)
     _append(change, [(memory, _key(memory), None) for memory in memories])
+
+
+def mark(change: Change, memories: Sequence[Memory], **state: int) -> None:
+    """Set ``archived_at`` or ``demoted_at``; the words stay as they are."""
+    for memory in memories:
+        _next_version(memory, change, **state)
+    _append(change, [(memory, _key(memory), None) for memory in memories])
+
+
+def merge(
+    change: Change,
+    canonical: Memory,
+    duplicates: Sequence[Memory],
+    survivor: MemoryRecord,
+    text: EmbeddedText | None,
+) -> None:
+    """Give the canonical memory the survivor's state and end the duplicates in its favour.
+
+    ``text`` is the new text's vector, None where the text stays. Each row tells what was merged
+    into what, with the state digests from before.
+    """
+    before = {
+        memory.pk: audit.state_digest(memory, _key(memory)) for memory in (canonical, *duplicates)
+    }
+    change = replace(change, facts={**change.facts, "into": canonical.pk, "before": before})
+    _next_version(
+        canonical,
+        change,
+        type=survivor.type.value,
+        content=survivor.content,
+        metadata=survivor.metadata,
+        confidence=survivor.confidence,
+        source=survivor.source,
+    )
+    if text is not None:
+        _keep_vector(canonical, text)
+    for memory in duplicates:
+        _next_version(
+            memory,
+            change,
+            deleted_at=change.now_ms,
+            end_reason=EndReason.MERGED,
+            successor_id=canonical.pk,
+        )
+    _append(
+        change,
+        [
+            (canonical, _key(canonical), _words(canonical)),
+            *((memory, _key(memory), None) for memory in duplicates),
+        ],
+    )
 
 
 def erase(change: Change, memories: Sequence[Memory]) -> None:
@@ -158,6 +198,25 @@ def erase(change: Change, memories: Sequence[Memory]) -> None:
     MemoryVector.objects.filter(memory__in=ids).delete()
     sealing.destroy(list(key_ids), now_ms=change.now_ms)
     _append(change, [(memory, None, None) for memory in memories])
+
+
+def _keep_vector(memory: Memory, text: EmbeddedText) -> None:
+    MemoryVector.objects.create(
+        memory=memory,
+        model_id=text.model_id,
+        version_number=memory.version,
+        data=np.ascontiguousarray(text.vector, dtype="<f4").tobytes(),
+    )
+
+
+def _words(memory: Memory) -> dict[str, Any]:
+    """What an audit row keeps sealed."""
+    return {
+        "content": memory.content,
+        "metadata": memory.metadata,
+        "source": memory.source,
+        "user_id": memory.user_id,
+    }
 
 
 def _key(memory: Memory) -> DataKey | None:

@@ -15,7 +15,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import F
 
-from governance import execution, gate, stores_runtime
+from governance import execution, gate, recall_tracking, stores_runtime
 from governance.embedding import EmbeddedText, embed
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
@@ -88,8 +88,10 @@ async def recall(call: Call, request: RecallRequest) -> RecallResponse:
     question = Question(call=call, request=request, condition=gate.parse_filter(request.filter))
     text, field = await asyncio.gather(embed(request.query), execution.read(_survey, question))
     rankings, memories = await _rank(question, field, text)
+    hits = _hits(request, rankings, memories)
+    recall_tracking.note((hit.id for hit in hits), now_ms=call.now_ms)
     return RecallResponse(
-        results=_hits(request, rankings, memories),
+        results=hits,
         fusion_used=request.fusion,
         stores_queried=[ranking.source for ranking in rankings if ranking.source != LEDGER],
         latency_ms=int((time.perf_counter() - started) * 1000),
@@ -214,8 +216,16 @@ def _hits(
     for name, candidates in checked.items():
         for candidate in candidates:
             source.setdefault(candidate.id, name)
-    best = fusion.fuse(request.fusion, checked)[: request.k]
+    scores = {
+        hit.id: hit.score * _weight(memories[hit.id])
+        for hit in fusion.fuse(request.fusion, checked)
+    }
+    best = fusion.in_order(scores)[: request.k]
     return [_hit(memories[hit.id], hit.score, source[hit.id]) for hit in best]
+
+
+def _weight(memory: Memory) -> float:
+    return 1.0 if memory.demoted_at is None else settings.ENVIRONMENT.demotion_factor
 
 
 def _hit(memory: Memory, score: float, source: str) -> RecallHit:

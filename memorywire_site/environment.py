@@ -62,6 +62,12 @@ class Environment(BaseSettings):
     reader_threads: int = Field(default=4, ge=1, le=64)
     """Threads, each with a connection of its own, that read the ledger."""
 
+    forget_review_above: int = Field(default=100, ge=0, le=1_000_000)
+    """A forget by filter that would take more memories than this waits for a person."""
+
+    demotion_factor: float = Field(default=0.25, ge=0, le=1)
+    """What a demoted memory's score is multiplied by on recall."""
+
     embedded_workers: bool = True
     """Run the Celery worker and beat inside the serving process."""
 

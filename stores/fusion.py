@@ -2,11 +2,12 @@
 
 Between stores the protocol names three ways: ``rrf``, ``max`` and ``weighted``. Within a store the
 vector leg and the text leg see the same memories, so their scores can be compared directly:
-``combine_legs``.
+``combine_legs``. Episodes are raised by what stands beside them: ``add_context``.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from stores.protocol import Candidate
@@ -17,6 +18,20 @@ RRF_K: Final = 60
 #: five conversations of LoCoMo (recall@10 .696, words alone .644) and right on the other five
 #: (.679, .657); anything from .2 to .4 is within a point of it.
 TEXT_SHARE: Final = 0.3
+#: How much of a neighbour's lead an episode takes over. Chosen and reported in the same way: with
+#: both, recall@10 is .764 on the five conversations and .741 on the other five.
+FROM_BEFORE: Final = 1.0
+FROM_AFTER: Final = 0.4
+#: Episodes further apart belong to different occasions and are no neighbours.
+NEIGHBOUR_GAP_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The episodes just before and just after one, by id; None where there is none."""
+
+    before: str | None
+    after: str | None
 
 
 def fuse(
@@ -114,6 +129,31 @@ def combine_legs(
         + text_share * relative.get(memory_id, 0.0)
         for memory_id in similarities.keys() | relative.keys()
     }
+
+
+def add_context(
+    scores: Mapping[str, float], neighbours: Mapping[str, Neighbours]
+) -> dict[str, float]:
+    """Raise episodes that stand beside a good match, as an answer stands after its question.
+
+    What counts of a neighbour is its lead over the least of ``scores``, so an unrelated one adds
+    nothing. The part of the way to 1 that an episode moves up grows with it: scores stay in [0, 1]
+    and nobody passes a perfect match.
+
+    Args:
+        scores: id to score in [0, 1].
+        neighbours: for episodes only; ids that are not in ``scores`` add nothing.
+    """
+    least = min(scores.values(), default=0.0)
+
+    def lead(memory_id: str | None) -> float:
+        return scores.get(memory_id, least) - least if memory_id is not None else 0.0
+
+    raised = dict(scores)
+    for memory_id, beside in neighbours.items():
+        share = min(1.0, FROM_BEFORE * lead(beside.before) + FROM_AFTER * lead(beside.after))
+        raised[memory_id] += (1 - scores[memory_id]) * share
+    return raised
 
 
 def _relative_to_best(scores: Mapping[str, float]) -> dict[str, float]:

@@ -18,7 +18,6 @@ from typing import Any, Final
 from ulid import ULID
 
 from stores import expiry, filters, fusion, merging, procedures
-from stores.errors import StoreUnavailable
 from stores.protocol import (
     PENDING_APPROVAL,
     Candidate,
@@ -29,6 +28,7 @@ from stores.protocol import (
     Scope,
     Vector,
 )
+from stores.states import States, following
 from stores.wire import (
     ExpireAction,
     ExpireRequest,
@@ -52,7 +52,6 @@ from stores.wire import (
 DEMOTED_SCORE: Final = 0.25
 #: Policies count recalls in days, so noting each of them more often would only cost writes.
 RECALL_NOTED_EVERY_MS: Final = 3_600_000
-ATTEMPTS: Final = 5
 
 Clock = Callable[[], int]
 
@@ -101,12 +100,11 @@ class RecordStore:
         new_id: Callable[[], str] = new_ulid,
     ) -> None:
         self._replica = replica
+        self._states = States(replica)
         self._embedder = embedder
         self._clock = clock
         self._new_id = new_id
         self._proposals: dict[str, Proposal] = {}
-        # One change at a time: each reads states and writes their next version.
-        self._changing = asyncio.Lock()
 
     @property
     def capabilities(self) -> set[str]:
@@ -181,7 +179,8 @@ class RecordStore:
             states |= {state.record.id: state for state in await self._replica.fetch(unseen)}
             ranked = [c for c in found.candidates if c.id in states and is_wanted(states[c.id])]
             strong = sum(1 for c in ranked if states[c.id].demoted_at is None)
-            if strong >= req.k or found.exhausted:
+            # A list that is not full is the last one too, even if the replica does not say so.
+            if strong >= req.k or found.exhausted or len(found.candidates) < limit:
                 return ranked, states
             limit *= 4
 
@@ -199,7 +198,7 @@ class RecordStore:
     async def _note_recall(self, states: Iterable[ReplicaRecord], *, now: int) -> None:
         stale = [state.record.id for state in states if _recall_is_worth_noting(state, now=now)]
         if stale:
-            await self._update(stale, lambda state: replace(state, last_recalled_at=now))
+            await self._states.update(stale, lambda state: replace(state, last_recalled_at=now))
 
     # --- forget ----------------------------------------------------------------------------------
 
@@ -219,7 +218,7 @@ class RecordStore:
             if req.hard_delete or state.deleted_at is None
         ]
         if req.hard_delete:
-            await self._replica.erase({s.record.id: s.version + 1 for s in targets})
+            await self._states.erase([state.record.id for state in targets])
         else:
             targets = await self._retire([state.record.id for state in targets])
         return self._forgot(req, [state.record.id for state in targets])
@@ -229,7 +228,11 @@ class RecordStore:
     ) -> AsyncIterator[ReplicaRecord]:
         """The union of what the ids and the filter name, within the request's agent and user."""
         ids = set(req.ids or ())
-        states = self._held(req.agent_id) if condition else self._fetched(ids, req.agent_id)
+        states = (
+            self._states.of_agent(req.agent_id)
+            if condition
+            else self._states.of_ids(ids, agent_id=req.agent_id)
+        )
         async for state in states:
             is_in_scope = req.user_id is None or state.record.user_id == req.user_id
             is_named = state.record.id in ids
@@ -240,7 +243,7 @@ class RecordStore:
 
     async def _retire(self, ids: Collection[str]) -> list[ReplicaRecord]:
         now = self._clock()
-        return await self._update(
+        return await self._states.update(
             ids, lambda state: replace(state, deleted_at=now) if state.deleted_at is None else None
         )
 
@@ -262,18 +265,16 @@ class RecordStore:
 
         Raises: MergeRefused.
         """
-        canonical, *duplicates = await self._named(
-            req.agent_id, [req.canonical, *req.duplicates], now=self._clock()
-        )
-        if req.approval_required:
-            self._propose(req)
-            return _merged(req, count=0, stores=[])
-        survivor = await self._survivor(canonical, duplicates, strategy=req.strategy)
-        dropped = [_next(replace(state, deleted_at=self._clock())) for state in duplicates]
-        async with self._changing:
-            lost = await self._write([*survivor, *dropped])
-        if lost:
-            raise StoreUnavailable("another writer changed these memories meanwhile: merge again")
+        async with self._states.changing:
+            canonical, *duplicates = await self._named(
+                req.agent_id, [req.canonical, *req.duplicates], now=self._clock()
+            )
+            if req.approval_required:
+                self._propose(req)
+                return _merged(req, count=0, stores=[])
+            survivor = await self._survivor(canonical, duplicates, strategy=req.strategy)
+            dropped = [following(replace(state, deleted_at=self._clock())) for state in duplicates]
+            await self._states.write_together([*survivor, *dropped])
         return _merged(req, count=len(duplicates), stores=[self._replica.name])
 
     async def _survivor(
@@ -294,7 +295,7 @@ class RecordStore:
             return []
         _check_content(record.type, record.content)
         vector = await self._embed(record.content)
-        return [_next(replace(canonical, record=record, vector=vector))]
+        return [following(replace(canonical, record=record, vector=vector))]
 
     async def _named(
         self, agent_id: str, references: Sequence[str], *, now: int
@@ -302,7 +303,7 @@ class RecordStore:
         """The live memories the references name, by id or else by entity name, in their order."""
         by_id = {
             state.record.id: state
-            async for state in self._fetched(references, agent_id)
+            async for state in self._states.of_ids(references, agent_id=agent_id)
             if _is_live(state, now=now)
         }
         names = {reference for reference in references if reference not in by_id}
@@ -318,7 +319,7 @@ class RecordStore:
         self, agent_id: str, names: set[str], *, now: int
     ) -> dict[str, ReplicaRecord]:
         found: dict[str, ReplicaRecord] = {}
-        async for state in self._held(agent_id):
+        async for state in self._states.of_agent(agent_id):
             if not _is_live(state, now=now):
                 continue
             for name in _entity_names(state.record) & names:
@@ -336,10 +337,10 @@ class RecordStore:
         now = self._clock()
         matched = [
             state.record.id
-            async for state in self._held(req.agent_id)
+            async for state in self._states.of_agent(req.agent_id)
             if _policy_acts_on(req, state, now=now)
         ]
-        changed = await self._update(
+        changed = await self._states.update(
             matched,
             lambda state: (
                 _acted_on(req.action, state, now=now)
@@ -388,7 +389,7 @@ class RecordStore:
         self._proposals[proposal.id] = proposal
 
     async def _decide(self, staged_id: str, *, deleted_at: int | None) -> ReplicaRecord:
-        decided = await self._update(
+        decided = await self._states.update(
             [staged_id],
             lambda state: (
                 replace(state, deleted_at=deleted_at)
@@ -400,57 +401,10 @@ class RecordStore:
             raise NotStaged(f"{staged_id!r} is not waiting for a decision")
         return decided[0]
 
-    # --- states ----------------------------------------------------------------------------------
-
     async def _embed(self, text: str) -> Vector:
         vectors = await asyncio.to_thread(self._embedder.embed, [text])
         vector: Vector = vectors[0]
         return vector
-
-    async def _fetched(self, ids: Collection[str], agent_id: str) -> AsyncIterator[ReplicaRecord]:
-        for state in await self._replica.fetch(ids):
-            if state.record.agent_id == agent_id:
-                yield state
-
-    async def _held(self, agent_id: str) -> AsyncIterator[ReplicaRecord]:
-        cursor: str | None = None
-        while True:
-            page = await self._replica.scan(cursor=cursor)
-            for state in page.records:
-                if state.record.agent_id == agent_id:
-                    yield state
-            cursor = page.cursor
-            if cursor is None:
-                return
-
-    async def _update(
-        self, ids: Collection[str], change: Callable[[ReplicaRecord], ReplicaRecord | None]
-    ) -> list[ReplicaRecord]:
-        """Give each held state its next version; returns those that ``change`` did not leave alone.
-
-        A replica ignores a version it already holds, and another process may have taken it. So
-        what was written is read back, and a change that lost is made again on the winner's state.
-        """
-        done: list[ReplicaRecord] = []
-        waiting = set(ids)
-        async with self._changing:
-            for _ in range(ATTEMPTS):
-                held = await self._replica.fetch(waiting)
-                changes = [_next(new) for state in held if (new := change(state)) is not None]
-                waiting = await self._write(changes)
-                done += [state for state in changes if state.record.id not in waiting]
-                if not waiting:
-                    return done
-        raise StoreUnavailable("other writers keep changing these memories")
-
-    async def _write(self, states: Sequence[ReplicaRecord]) -> set[str]:
-        """Put the states; returns the ids whose version another writer had taken."""
-        if not states:
-            return set()
-        await self._replica.put(states)
-        held = await self._replica.fetch([state.record.id for state in states])
-        kept = {state.record.id: _facts(state) for state in held}
-        return {s.record.id for s in states if kept.get(s.record.id) != _facts(s)}
 
 
 _REMEMBERED: Final = (
@@ -530,15 +484,6 @@ def _policy_acts_on(req: ExpireRequest, state: ReplicaRecord, *, now: int) -> bo
 def _entity_names(record: MemoryRecord) -> set[str]:
     names = (record.metadata.get("entity_name"), record.metadata.get("entity"))
     return {name for name in names if isinstance(name, str)}
-
-
-def _next(state: ReplicaRecord) -> ReplicaRecord:
-    return replace(state, version=state.version + 1)
-
-
-def _facts(state: ReplicaRecord) -> ReplicaRecord:
-    # Arrays do not compare to one truth value, and the text decides the vector anyway.
-    return replace(state, vector=None)
 
 
 def _merged(req: MergeRequest, *, count: int, stores: list[str]) -> MergeResponse:

@@ -17,9 +17,13 @@ class StrictParser(Parser):
         if length.isdecimal() and int(length) > limits.BODY_MAX_BYTES:
             raise BodyTooLarge(f"At most {limits.BODY_MAX_BYTES} bytes, not {length}.")
         try:
-            return strict_json.loads(request.body)
+            body = strict_json.loads(request.body)
         except strict_json.StrictJsonError as error:
             raise _refusal(error) from error
+        if not isinstance(body, dict):
+            raise Invalid("The body must be a JSON object.", code="not_an_object")
+        request.memorywire_body = body  # type: ignore[attr-defined]
+        return body
 
 
 def _refusal(error: strict_json.StrictJsonError) -> BadRequest | BodyTooLarge | Invalid:

@@ -8,9 +8,10 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel
 
-from governance import access, execution, memory
+from governance import access, execution
 from governance.access import Principal
 from governance.models import Operation, OperationStatus
+from governance.writing import approval_url
 
 router = Router(tags=["operations"])
 
@@ -67,7 +68,7 @@ def _state(principal: Principal, operation_id: str) -> OperationState:
         created_at=found.created_at_ms,
         finished_at=found.finished_at_ms,
         pending_approval=pending,
-        approval_url=memory.approval_url(review.pk) if pending and review else None,
+        approval_url=approval_url(review.pk) if pending and review else None,
         decision=_decision(found),
     )
 

@@ -1,6 +1,7 @@
 """The audit log: ``append`` adds, ``verify`` proves, ``read`` shows. Nothing here edits."""
 
 from governance.audit.append import Actor, Entry, append
+from governance.audit.digest import state_digest
 from governance.audit.read import access_row, head, rows_before, words
 from governance.audit.verify import Finding, verify
 
@@ -12,6 +13,7 @@ __all__ = [
     "append",
     "head",
     "rows_before",
+    "state_digest",
     "verify",
     "words",
 ]

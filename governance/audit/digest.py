@@ -44,7 +44,6 @@ def _digest(
         "workspace": memory.workspace_id,
         "agent": memory.agent_id,
         "user": memory.user_id,
-        "type": memory.type,
         "created_at": memory.created_at,
         "version": number,
         "since": since_ms,

@@ -3,8 +3,10 @@
 from governance.models.access import ApiKey, Membership, Role, Scope, User, Workspace
 from governance.models.audit import AuditHead, AuditRow
 from governance.models.delivery import Delivery
+from governance.models.idempotency import IdempotencyKey
 from governance.models.memory import EndReason, Memory, MemoryVector, MemoryVersion
 from governance.models.operation import Operation, OperationKind, OperationStatus
+from governance.models.recalled import Recalled
 from governance.models.review import Decision, Review, ReviewStatus, Verdict
 from governance.models.rule import Effect, Rule
 from governance.models.seal import SealKey
@@ -17,6 +19,7 @@ __all__ = [
     "Delivery",
     "Effect",
     "EndReason",
+    "IdempotencyKey",
     "Membership",
     "Memory",
     "MemoryVector",
@@ -24,6 +27,7 @@ __all__ = [
     "Operation",
     "OperationKind",
     "OperationStatus",
+    "Recalled",
     "Review",
     "ReviewStatus",
     "Role",

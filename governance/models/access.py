@@ -100,6 +100,8 @@ class Scope(models.TextChoices):
     FORGET = "forget"
     MERGE = "merge"
     EXPIRE = "expire"
+    IMPORT = "import"
+    """Choose ``id`` and ``created_at`` on remember: for moving memories in."""
 
 
 class ApiKey(models.Model):

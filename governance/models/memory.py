@@ -43,6 +43,9 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 class MemoryState(models.Model):
     """The columns that make up a memory's state, in the memory and in each of its versions."""
 
+    type = models.CharField(
+        max_length=16, choices=[(kind.value, kind.value) for kind in MemoryType]
+    )
     content = models.TextField()
     metadata = ExactJsonField(default=dict)
     confidence = models.FloatField(default=1.0)
@@ -73,9 +76,6 @@ class Memory(MemoryState):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE)
     agent_id = models.CharField(max_length=256)
     user_id = models.CharField(max_length=256, null=True)  # noqa: DJ001  absent is not empty
-    type = models.CharField(
-        max_length=16, choices=[(kind.value, kind.value) for kind in MemoryType]
-    )
     created_at = EpochMsField()
     updated_at = EpochMsField()
     version = models.PositiveIntegerField(default=1)

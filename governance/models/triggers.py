@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 _APPEND_ONLY = ("governance_auditrow", "governance_decision")
 _VERSION_STATE = (
-    "content", "metadata", "confidence", "source", "expires_at", "deleted_at", "end_reason",
+    "type", "content", "metadata", "confidence", "source", "expires_at", "deleted_at", "end_reason",
     "successor_id", "archived_at", "demoted_at", "quarantined_at", "erased_at", "memory_id",
     "number", "operation_id", "valid_from_ms",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """A replica in a dictionary: for tests, and for trying things out without a file."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from stores.protocol import (
     SearchResult,
     Vector,
 )
+from stores.wire import MemoryRecord, MemoryType
 from stores.words import index_text, query_terms
 
 
@@ -59,6 +60,7 @@ class InMemoryReplica:
             and state.record.id not in exclude
         ]
         scores = fusion.combine_legs(_similarities(vector, visible), _text_scores(text, visible))
+        scores = fusion.add_context(scores, _neighbours(visible, scores))
         unranked = [
             Candidate(id=state.record.id, score=0.0)
             for state in reversed(visible)
@@ -108,6 +110,31 @@ def _similarities(vector: Vector | None, states: Sequence[ReplicaRecord]) -> dic
         for state in states
         if state.vector is not None
     }
+
+
+def _neighbours(
+    states: Sequence[ReplicaRecord], known: Container[str]
+) -> dict[str, fusion.Neighbours]:
+    """Each known episode with those of the same user just before and after it."""
+    episodes = sorted(
+        (state.record for state in states if state.record.type is MemoryType.EPISODIC),
+        key=lambda record: (record.user_id or "", record.created_at, record.id),
+    )
+    lined_up: list[MemoryRecord | None] = [None, *episodes, None]
+    return {
+        record.id: fusion.Neighbours(_beside(record, before), _beside(record, after))
+        for before, record, after in zip(lined_up, episodes, lined_up[2:], strict=False)
+        if record.id in known
+    }
+
+
+def _beside(record: MemoryRecord, other: MemoryRecord | None) -> str | None:
+    is_beside = (
+        other is not None
+        and other.user_id == record.user_id
+        and abs(other.created_at - record.created_at) <= fusion.NEIGHBOUR_GAP_MS
+    )
+    return other.id if other is not None and is_beside else None
 
 
 def _text_scores(text: str, states: Sequence[ReplicaRecord]) -> dict[str, float]:

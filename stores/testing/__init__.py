@@ -7,14 +7,9 @@
 """
 
 from stores.adapters.in_memory import InMemoryReplica
-from stores.testing.conformance import (
-    SCENARIOS,
-    Scenario,
-    StoreFactory,
-    StoreUnderTest,
-    Unsupported,
-)
 from stores.testing.doubles import Fault, FlakyReplica, HashEmbedder
+from stores.testing.scenarios import SCENARIOS
+from stores.testing.session import Scenario, StoreFactory, StoreUnderTest, Unsupported
 
 __all__ = [
     "SCENARIOS",

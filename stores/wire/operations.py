@@ -124,6 +124,9 @@ class RememberRequest(WireRequest):
     source: Annotated[Text, Field(max_length=limits.SOURCE_MAX)] | None = None
     expires_at: EpochMs | None = None
     approval_required: bool = False
+    # For moving memories in: the server accepts these two from keys with the `import` scope only.
+    id: MemoryRef | None = None
+    created_at: EpochMs | None = None
 
 
 class RememberResponse(WireResponse):

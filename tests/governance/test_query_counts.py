@@ -60,4 +60,4 @@ def test_approve(world: World, counted: Counted) -> None:
         review, shown = next(upcoming)
         approve(world, review, shown=shown)
 
-    assert counted(approve_next) == 15
+    assert counted(approve_next) == 16

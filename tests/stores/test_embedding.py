@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +125,16 @@ def test_models_have_different_ids_without_paths_of_this_machine(embedder: Embed
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(StoreRefused, match=r"'word2vec'.*minilm, static, sentence-transformers"):
         open_embedder("word2vec")
+
+
+def test_a_folder_without_a_model_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The folder is looked at before the library is imported: pretend that it is there.
+    monkeypatch.setattr("stores.embedding.packages.find_spec", lambda _: find_spec("json"))
+
+    with pytest.raises(StoreRefused, match="no sentence-transformers model"):
+        open_embedder(f"sentence-transformers:{tmp_path}")
 
 
 @pytest.mark.parametrize(

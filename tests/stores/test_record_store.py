@@ -1,7 +1,9 @@
 """RecordStore beyond the protocol: staging by hand, lost races, stores that fail."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
@@ -173,6 +175,43 @@ async def test_a_forget_that_lost_a_race_is_made_again():
     response = await a_store(replica).forget(ForgetRequest(agent_id="agent", ids=["a"]))
     assert response.forgotten_ids == ["a"]
     assert (await held(replica, "a")).deleted_at == NOW
+
+
+@pytest.mark.parametrize("merge_first", [True, False])
+async def test_a_merge_and_a_forget_at_once_happen_one_after_the_other(merge_first: bool):
+    replica = InMemoryReplica()
+    await replica.put([a_state(name, name) for name in "abc"])
+    store = RecordStore(replica, EMBEDDER, clock=count(NOW).__next__)
+    # This strategy embeds the survivor, which gives the other call time to come between.
+    merging = store.merge(
+        MergeRequest(
+            agent_id="agent", canonical="a", duplicates=["b", "c"], strategy="merge_content"
+        )
+    )
+    forgetting = store.forget(ForgetRequest(agent_id="agent", ids=["c"]))
+    calls = [merging, forgetting] if merge_first else [forgetting, merging]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert not any(isinstance(outcome, StoreUnavailable) for outcome in outcomes)
+    live = {s.record.id for s in await replica.fetch("abc") if s.deleted_at is None}
+    was_refused = any(isinstance(outcome, MergeRefused) for outcome in outcomes)
+    assert live == ({"a", "b"} if was_refused else {"a"})
+
+
+async def test_a_hard_delete_catches_up_with_a_newer_version():
+    class Rewritten(InMemoryReplica):
+        rewrites = 2
+
+        async def erase(self, versions: Mapping[str, int]) -> None:
+            if self.rewrites and versions:
+                self.rewrites -= 1
+                await self.put([a_state("a", version=versions["a"] + 1)])
+            await super().erase(versions)
+
+    replica = Rewritten()
+    await replica.put([a_state("a")])
+    request = ForgetRequest(agent_id="agent", ids=["a"], hard_delete=True)
+    assert (await a_store(replica).forget(request)).forgotten_ids == ["a"]
+    assert await replica.fetch(["a"]) == []
 
 
 async def test_a_forget_that_keeps_losing_says_so():

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from stores.fusion import NEIGHBOUR_GAP_MS
 from stores.protocol import PENDING_APPROVAL, Replica, Scope, SearchResult
 from stores.registry import open_replica
+from stores.wire import MemoryType
 from tests.stores.builders import EMBEDDER, NOW, a_state
 
 AGENT = Scope(agent_id="agent")
@@ -23,6 +25,10 @@ async def search(replica: Replica, query: str, **options: Any) -> SearchResult:
     arguments: dict[str, Any] = {"limit": 10, "vector": EMBEDDER.embed([query])[0]} | options
     scope = arguments.pop("scope", AGENT)
     return await replica.search(scope, text=query, **arguments)
+
+
+async def scores(replica: Replica, query: str, scope: Scope) -> dict[str, float]:
+    return {c.id: c.score for c in (await search(replica, query, scope=scope)).candidates}
 
 
 async def found(replica: Replica, query: str, **options: Any) -> list[str]:
@@ -103,9 +109,9 @@ async def test_scores_are_similarities_and_fall(replica: Replica):
     candidates = (await search(replica, "red bicycle")).candidates
     assert candidates[0].id == "a"
     assert candidates[0].score == pytest.approx(1.0, abs=1e-5)
-    scores = [candidate.score for candidate in candidates]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 1 for score in scores)
+    falling = [candidate.score for candidate in candidates]
+    assert falling == sorted(falling, reverse=True)
+    assert all(0 <= score <= 1 for score in falling)
 
 
 @pytest.mark.parametrize("vector", [None, EMBEDDER.embed(["anything"])[0]])
@@ -163,6 +169,28 @@ async def test_a_user_s_search_sees_that_user_only(replica: Replica):
     assert await found(replica, "apple pie", scope=ann) == ["ann"]
     assert await found(replica, "apple pie", scope=ann, within=["ann", "bob"]) == ["ann"]
     assert set(await found(replica, "apple pie")) == {"ann", "bob", "none"}
+
+
+async def test_an_episode_is_raised_by_the_good_match_beside_it(replica: Replica):
+    query = "where is the bicycle"
+    said: list[tuple[str, dict[str, Any]]] = [
+        ("where is the bicycle", {"created_at": NOW}),
+        ("behind a shed", {"created_at": NOW + 1}),
+        ("under some stairs", {"created_at": NOW + 2 * NEIGHBOUR_GAP_MS}),
+        ("over that hill", {"created_at": NOW + 1, "user_id": "bob"}),
+    ]
+    episodes, facts = Scope(agent_id="episodes"), Scope(agent_id="facts")
+    for scope, kind in ((episodes, MemoryType.EPISODIC), (facts, MemoryType.SEMANTIC)):
+        agent = scope.agent_id
+        await replica.put(
+            [a_state(f"{agent} {c}", c, agent_id=agent, type=kind, **f) for c, f in said]
+        )
+    raised, alone = await scores(replica, query, episodes), await scores(replica, query, facts)
+    assert [
+        content
+        for content, _ in said
+        if raised[f"episodes {content}"] > alone[f"facts {content}"] + 1e-6
+    ] == ["behind a shed"]
 
 
 async def test_rows_of_other_users_do_not_starve_a_user_s_search(replica: Replica):

@@ -238,6 +238,38 @@ def test_combined_scores_stay_between_zero_and_one(
     assert all(0 <= score <= 1 + 1e-9 for score in scores.values())
 
 
+def test_an_episode_takes_over_its_neighbours_lead():
+    scores = {"question": 0.8, "answer": 0.5, "before": 0.5, "unrelated": 0.3}
+    raised = fusion.add_context(
+        scores,
+        {
+            "answer": fusion.Neighbours("question", None),
+            "before": fusion.Neighbours(None, "question"),
+        },
+    )
+    assert raised == pytest.approx(
+        {"question": 0.8, "answer": 0.5 + 0.5 * 0.5, "before": 0.5 + 0.5 * 0.2, "unrelated": 0.3}
+    )
+
+
+def test_without_episodes_context_changes_nothing():
+    assert fusion.add_context({"a": 0.5, "b": 0.1}, {}) == {"a": 0.5, "b": 0.1}
+    assert fusion.add_context({}, {}) == {}
+
+
+neighbours = st.builds(fusion.Neighbours, st.none() | ids, st.none() | ids)
+
+
+@given(st.dictionaries(ids, st.floats(0, 1)), st.dictionaries(ids, neighbours))
+def test_context_only_raises_and_never_beyond_one(
+    scores: dict[str, float], around: dict[str, fusion.Neighbours]
+):
+    known = {memory_id: beside for memory_id, beside in around.items() if memory_id in scores}
+    raised = fusion.add_context(scores, known)
+    assert raised.keys() == scores.keys()
+    assert all(scores[memory_id] <= raised[memory_id] <= 1 for memory_id in scores)
+
+
 @given(st.dictionaries(ids, st.floats(0, 1), min_size=2), st.dictionaries(ids, st.floats(0, 9)))
 def test_better_in_both_legs_is_better_combined(
     similarities: dict[str, float], text_scores: dict[str, float]

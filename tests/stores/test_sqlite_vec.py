@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -70,7 +71,7 @@ async def test_no_byte_of_an_erased_memory_is_left_on_disk(path: Path, replica: 
 
 
 async def test_erasing_waits_for_a_reader_and_says_if_it_does_not_end(
-    path: Path, replica: SqliteVecReplica, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(database, "CHECKPOINT_TIMEOUT_SECONDS", 0.0)
     monkeypatch.setattr(database, "BUSY_TIMEOUT_MS", 10)
@@ -131,6 +132,22 @@ async def test_workspaces_of_one_file_do_not_see_each_other(path: Path, replica:
     assert await found(replica, "mine") == ["same-id"]
     assert await found(other, "mine") == []
     await other.close()
+
+
+def store_threads() -> int:
+    return sum(thread.name.startswith("sqlite-vec") for thread in threading.enumerate())
+
+
+async def test_workspaces_of_one_file_share_its_threads(path: Path):
+    opened = [open_file(path, workspace=f"w{number}") for number in range(10)]
+    await asyncio.gather(*(each.put([a_state(f"m{at}")]) for at, each in enumerate(opened)))
+    await asyncio.gather(*(found(each, "x") for each in opened))
+    assert store_threads() <= 1 + database.READERS
+    for each in opened[:-1]:
+        await each.close()
+    assert await found(opened[-1], "x") == ["m9"]
+    await opened[-1].close()
+    assert store_threads() == 0
 
 
 async def test_what_was_put_is_there_after_reopening(path: Path):

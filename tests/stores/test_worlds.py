@@ -1,7 +1,7 @@
 """Recall equals brute force in random worlds of neighbours, staged, forgotten, archived rows."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,9 @@ class World:
         ]
 
 
-def a_world(seed: int, *, query: str | None = None) -> World:
+def a_world(
+    seed: int, *, query: str | None = None, kinds: Sequence[MemoryType] = tuple(MemoryType)
+) -> World:
     dice = random.Random(seed)
     noise = dice.choice([0, 50, 400])
     states = [
@@ -59,7 +61,7 @@ def a_world(seed: int, *, query: str | None = None) -> World:
             " ".join(dice.choices(WORDS, k=dice.randint(1, 5))),
             agent_id="small" if number >= noise else dice.choice(["noisy", "Small", "small "]),
             user_id=dice.choice([None, "ann", "bob"]),
-            type=dice.choice(list(MemoryType)),
+            type=dice.choice(kinds),
             metadata={"n": dice.randint(0, 9)},
             created_at=NOW - dice.randint(0, 9) * DAY_MS - 1,
             expires_at=dice.choice([None, None, NOW - 1, NOW, NOW + 1]),
@@ -99,8 +101,9 @@ async def test_recall_returns_exactly_what_is_visible_up_to_k(
 async def test_without_words_recall_is_the_nearest_by_brute_force(
     seed: int, store_url: Callable[[], str]
 ):
-    # Punctuation has a vector but no words: the text leg stays silent.
-    world = a_world(seed, query="?!")
+    # Punctuation has a vector but no words: the text leg stays silent. Episodes would raise
+    # each other.
+    world = a_world(seed, query="?!", kinds=[MemoryType.SEMANTIC, MemoryType.EMOTIONAL])
     replica = open_replica(store_url(), workspace="w", embedder=EMBEDDER)
     await replica.put(world.states)
     response = await RecordStore(replica, EMBEDDER, clock=lambda: NOW).recall(

@@ -18,6 +18,8 @@ COLUMNS: Final = (
     "version",
     "agent_id",
     "user_id",
+    "type",
+    "created_at",
     "is_visible",
     "record",
     "deleted_at",
@@ -34,6 +36,8 @@ def to_row(state: ReplicaRecord) -> tuple[Any, ...]:
         state.version,
         record.agent_id,
         record.user_id,
+        record.type.value,
+        record.created_at,
         is_visible(state),
         record.model_dump_json(),
         state.deleted_at,
@@ -45,7 +49,7 @@ def to_row(state: ReplicaRecord) -> tuple[Any, ...]:
 
 def from_row(row: tuple[Any, ...]) -> ReplicaRecord:
     """Reads ``COLUMNS`` followed by the vector's bytes or None."""
-    (_, version, _, _, _, record, deleted_at, archived_at, demoted_at, recalled_at, vector) = row
+    _, version, *_, record, deleted_at, archived_at, demoted_at, recalled_at, vector = row
     return ReplicaRecord(
         record=MemoryRecord.model_validate_json(record),
         version=version,

@@ -1,7 +1,9 @@
 """The file: its schema, and the threads that hold connections to it.
 
 SQLite calls block, so they run in threads of their own: one that writes and a few that read, each
-with a connection that stays open. Other processes may have the same file open.
+with a connection that stays open. A process has them once per file, however many workspaces it
+opens: their writes queue for one thread instead of polling for each other's lock. Other processes
+may have the same file open.
 """
 
 import asyncio
@@ -51,6 +53,8 @@ CREATE TABLE memory (
     version INTEGER NOT NULL,
     agent_id TEXT,
     user_id TEXT,
+    type TEXT,
+    created_at INTEGER,
     is_visible INTEGER NOT NULL DEFAULT 0,
     record TEXT,
     deleted_at INTEGER,
@@ -60,6 +64,8 @@ CREATE TABLE memory (
     UNIQUE (workspace, id)
 );
 CREATE INDEX memory_scope ON memory (workspace, agent_id, user_id) WHERE is_visible;
+CREATE INDEX memory_episodes ON memory (workspace, agent_id, user_id, created_at, id)
+    WHERE is_visible AND type = 'episodic';
 CREATE VIRTUAL TABLE memory_vector USING vec0(
     shelf INTEGER PARTITION KEY,
     user_key INTEGER,
@@ -84,6 +90,7 @@ class Database:
 
     def __init__(self, path: Path, *, model_id: str, dimensions: int) -> None:
         _create_private(path)
+        self.users = 1
         self._path = path
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
@@ -151,6 +158,40 @@ class Database:
         for connection in self._connections:
             connection.close()
         self._connections.clear()
+
+
+# --- sharing -------------------------------------------------------------------------------------
+
+# The process id is part of the key because threads do not survive a fork.
+_Key = tuple[int, Path, str, int]
+_open_files: Final[dict[_Key, Database]] = {}
+_opening: Final = threading.Lock()
+
+
+def acquire(path: Path, *, model_id: str, dimensions: int) -> Database:
+    """The process's database for this file and embedder, opened if nobody has it. Release it."""
+    key = (os.getpid(), path.resolve(), model_id, dimensions)
+    with _opening:
+        database = _open_files.get(key)
+        if database is None:
+            database = _open_files[key] = Database(path, model_id=model_id, dimensions=dimensions)
+        else:
+            database.users += 1
+        return database
+
+
+async def release(database: Database) -> None:
+    """Give an acquired database back; the last one to do so closes it."""
+    with _opening:
+        database.users -= 1
+        if database.users > 0:
+            return
+        for key in [key for key, value in _open_files.items() if value is database]:
+            del _open_files[key]
+    await database.close()
+
+
+# --- one connection ------------------------------------------------------------------------------
 
 
 def _connect(path: Path) -> apsw.Connection:

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import apsw
 
-from stores.adapters.sqlite_vec import codec, search
-from stores.adapters.sqlite_vec.database import Database
+from stores.adapters.sqlite_vec import codec, database, search
 from stores.errors import StoreError, StoreRefused
 from stores.protocol import (
     Capability,
@@ -39,15 +38,16 @@ _UPSERT: Final = f"""
 _BURY: Final = """
     INSERT INTO memory (workspace, id, version) VALUES (?, ?, ?)
     ON CONFLICT (workspace, id) DO UPDATE
-    SET version = excluded.version, agent_id = NULL, user_id = NULL, is_visible = 0, record = NULL,
-        deleted_at = NULL, archived_at = NULL, demoted_at = NULL, last_recalled_at = NULL
+    SET version = excluded.version, agent_id = NULL, user_id = NULL, type = NULL,
+        created_at = NULL, is_visible = 0, record = NULL, deleted_at = NULL, archived_at = NULL,
+        demoted_at = NULL, last_recalled_at = NULL
     WHERE excluded.version >= memory.version
     RETURNING rowid
 """
 
 
 class SqliteVecReplica:
-    """One workspace of a sqlite-vec file. Open the file once per process and workspace.
+    """One workspace of a sqlite-vec file.
 
     Raises: EmbedderMismatch, StoreUnavailable or StoreRefused when it cannot be opened.
     """
@@ -58,7 +58,10 @@ class SqliteVecReplica:
     def __init__(self, path: Path, *, workspace: str, embedder: Embedder) -> None:
         self._workspace = workspace
         self._dimensions = embedder.dimensions
-        self._database = Database(path, model_id=embedder.model_id, dimensions=embedder.dimensions)
+        self._is_open = True
+        self._database = database.acquire(
+            path, model_id=embedder.model_id, dimensions=embedder.dimensions
+        )
 
     async def put(self, records: Sequence[ReplicaRecord]) -> None:
         for state in records:
@@ -137,7 +140,9 @@ class SqliteVecReplica:
         await self._database.compact()
 
     async def close(self) -> None:
-        await self._database.close()
+        if self._is_open:
+            self._is_open = False
+            await database.release(self._database)
 
     def _put_one(self, connection: apsw.Connection, state: ReplicaRecord) -> None:
         written = connection.execute(_UPSERT, (self._workspace, *codec.to_row(state))).fetchone()

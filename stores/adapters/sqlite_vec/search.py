@@ -24,6 +24,8 @@ INDEX_LIMIT: Final = 4_096  # sqlite-vec refuses more neighbours
 #: Each leg looks deeper than the limit, so that what is second in both can become first.
 DEPTH_MIN: Final = 200
 DEPTH_FACTOR: Final = 4
+#: How many of the best may be raised by the episodes beside them.
+CONTEXT_DEPTH: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,9 @@ def run(connection: apsw.Connection, query: Query) -> SearchResult:
     """
     text_scores = _text_scores(connection, query)
     similarities = _similarities(connection, query, also=text_scores)
-    ranked = fusion.in_order(fusion.combine_legs(similarities, text_scores))
+    scores = fusion.combine_legs(similarities, text_scores)
+    best = [candidate.id for candidate in fusion.in_order(scores)[:CONTEXT_DEPTH]]
+    ranked = fusion.in_order(fusion.add_context(scores, _neighbours(connection, query, best)))
     if len(ranked) <= query.limit:
         ranked += _unranked(connection, query, known=ranked)
     return SearchResult(candidates=ranked[: query.limit], exhausted=len(ranked) <= query.limit)
@@ -171,6 +175,44 @@ def _match_expression(shelf: int, terms: Iterable[Term]) -> str:
     """An FTS5 query. Terms hold letters and digits only, and quoting keeps even those inert."""
     any_term = " OR ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
     return f'shelf:"{shelf}" AND words:({any_term})'
+
+
+# --- the context ---------------------------------------------------------------------------------
+
+_BESIDE: Final = """
+    SELECT other.id FROM memory AS other
+    WHERE other.workspace = memory.workspace AND other.agent_id = memory.agent_id
+    AND other.user_id IS memory.user_id AND other.is_visible AND other.type = 'episodic'
+"""
+_NEIGHBOURS: Final = f"""
+    SELECT memory.id,
+        ({_BESIDE}
+        AND (other.created_at, other.id) < (memory.created_at, memory.id)
+        AND other.created_at >= memory.created_at - :gap
+        ORDER BY other.created_at DESC, other.id DESC LIMIT 1),
+        ({_BESIDE}
+        AND (other.created_at, other.id) > (memory.created_at, memory.id)
+        AND other.created_at <= memory.created_at + :gap
+        ORDER BY other.created_at, other.id LIMIT 1)
+    FROM json_each(:ids) AS wanted CROSS JOIN memory
+    ON memory.workspace = :workspace AND memory.id = wanted.value
+    WHERE memory.type = 'episodic'
+"""
+
+
+def _neighbours(
+    connection: apsw.Connection, query: Query, ids: Iterable[str]
+) -> dict[str, fusion.Neighbours]:
+    """The episodes among ``ids``, each with those of the same user just before and after it."""
+    rows = connection.execute(
+        _NEIGHBOURS,
+        {
+            "workspace": query.workspace,
+            "ids": json.dumps(sorted(ids)),
+            "gap": fusion.NEIGHBOUR_GAP_MS,
+        },
+    )
+    return {memory_id: fusion.Neighbours(before, after) for memory_id, before, after in rows}
 
 
 # --- the rest ------------------------------------------------------------------------------------
