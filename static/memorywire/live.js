@@ -81,7 +81,7 @@ const showClosed = (state) => {
   if (!state || !place || place.childElementCount) return;
   place.replaceChildren(...state.childNodes);
   tell(place);
-  for (const part of proposal.querySelectorAll(".bar, .panel, .effect")) part.remove();
+  for (const part of proposal.querySelectorAll(".bar, .panel, .effect, #approve-form")) part.remove();
 };
 
 // An empty queue that is no longer empty opens its first proposal.

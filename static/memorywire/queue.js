@@ -66,7 +66,7 @@ const acts = {
   reject: () => openPanel("reject"),
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");
-    else find("#approve-form button")?.click();
+    else find('[form="approve-form"]')?.click();
   },
 };
 const keys = { j: "next", k: "previous", a: "approve", r: "reject" };
@@ -155,6 +155,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   const row = markCurrent();
   row?.scrollIntoView({ block: "nearest" });
   if (!stayInList) find("#proposal-title")?.focus({ preventScroll: true });
+  scrollTo({ top: 0 });  // narrow screens scroll the page itself
   stayInList = false;
 });
 
