@@ -1,5 +1,6 @@
 """What is already known about the thing a proposal speaks of: what a reviewer compares it with."""
 
+import json
 from typing import Any
 
 from governance.models import Memory
@@ -17,10 +18,14 @@ def same_subject(memory: Memory, *, now_ms: int) -> Memory | None:
     if not isinstance(entity, str) or not entity:
         return None
     candidates = (
-        Memory.objects.of(memory.workspace_id, memory.agent_id, memory.user_id)
+        Memory.objects.of(memory.workspace_id, memory.agent_id, None)
         .visible(now_ms=now_ms)
         # Metadata is JSON text: this narrows, and what the keys really say decides.
-        .filter(type=memory.type, metadata__contains=entity)
+        .filter(
+            user_id=memory.user_id,
+            type=memory.type,
+            metadata__contains=json.dumps(entity, ensure_ascii=False),
+        )
         .exclude(pk=memory.pk)
         .order_by("-created_at", "-pk")[:_LOOKED_AT]
     )

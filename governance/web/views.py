@@ -201,8 +201,11 @@ def _pane_context(
 
 def _toast_after_redirect(request: HttpRequest, membership: Membership) -> page.Toast | None:
     """Without scripts a decision redirects, naming what was decided."""
+    decided = request.GET.get("decided")
+    if not decided:
+        return None
     try:
-        item = access.access_review(membership, request.GET.get("decided", ""))
+        item = access.access_review(membership, decided)
     except NotFound:
         return None
     mine = item.decisions.filter(person=membership.user).order_by("-pk").first()
