@@ -22,13 +22,15 @@ OpenPage = Callable[..., Page]
 Propose = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[LocalServer]:
     with started() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+# Ends with this package: while Playwright runs, this thread counts as inside an event loop, which
+# the tests of other packages must not be.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     # Without a system's own, Playwright looks for the one it installed.
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
@@ -93,7 +95,7 @@ def propose(server: LocalServer) -> Propose:
     return ask
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def second_person(server: LocalServer) -> dict[str, str]:
     """The credentials of another reviewer."""
     said = server.manage("member", "add", "second@example.com", "--name", "Mei Tanaka")
