@@ -22,15 +22,16 @@ OpenPage = Callable[..., Page]
 Propose = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server() -> Iterator[LocalServer]:
     with started() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Without a system's own, Playwright looks for the one it installed.
+    # Not for the whole session: while it runs, this thread has an event loop that other tests must
+    # not meet. Without a system's own browser, Playwright looks for its own.
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=_FLAGS)
@@ -93,7 +94,7 @@ def propose(server: LocalServer) -> Propose:
     return ask
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def second_person(server: LocalServer) -> dict[str, str]:
     """The credentials of another reviewer."""
     said = server.manage("member", "add", "second@example.com", "--name", "Mei Tanaka")
