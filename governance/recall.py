@@ -21,7 +21,7 @@ from governance.filter_sql import narrowing
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
 from governance.models.memory import MemoryQuerySet
-from stores import filters, fusion
+from stores import filters, fusion, procedures
 from stores.errors import StoreError
 from stores.protocol import Candidate, Replica, SearchResult
 from stores.protocol import Scope as SearchScope
@@ -235,7 +235,7 @@ def _hit(memory: Memory, score: float, source: str) -> RecallHit:
     return RecallHit.model_construct(
         id=memory.pk,
         type=MemoryType(memory.type),
-        content=memory.content,
+        content=procedures.as_answered(MemoryType(memory.type), memory.content),
         score=score,
         metadata=memory.metadata,
         created_at=memory.created_at,
