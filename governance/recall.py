@@ -17,6 +17,7 @@ from django.db.models import F
 
 from governance import execution, gate, recall_tracking, stores_runtime
 from governance.embedding import EmbeddedText, embed
+from governance.filter_sql import narrowing
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
 from governance.models.memory import MemoryQuerySet
@@ -46,7 +47,7 @@ class Question:
     condition: filters.Filter | None
 
     def visible(self) -> MemoryQuerySet:
-        """Everything the answer may contain, save for the filter."""
+        """Everything the answer may contain; with a filter, some more: see ``passes``."""
         request, now_ms = self.request, self.call.now_ms
         rows = Memory.objects.of(self.call.workspace_id, request.agent_id, request.user_id)
         rows = rows.visible(now_ms=now_ms)
@@ -54,6 +55,8 @@ class Question:
             rows = rows.filter(type__in=[kind.value for kind in request.types])
         if request.fresher_than_days is not None:
             rows = rows.filter(created_at__gte=now_ms - request.fresher_than_days * _DAY_MS)
+        if self.condition is not None:
+            rows = rows.filter(narrowing(self.condition))
         return rows
 
     def passes(self, memory: Memory) -> bool:
