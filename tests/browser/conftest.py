@@ -28,10 +28,14 @@ def server() -> Iterator[LocalServer]:
         yield running
 
 
+<<<<<<< HEAD
+=======
+# Ends with this package: while Playwright runs, this thread counts as inside an event loop, which
+# the tests of other packages must not be.
+>>>>>>> ui
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Not for the whole session: while it runs, this thread has an event loop that other tests must
-    # not meet. Without a system's own browser, Playwright looks for its own.
+    # Without a system's own, Playwright looks for the one it installed.
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=_FLAGS)
