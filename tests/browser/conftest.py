@@ -28,11 +28,8 @@ def server() -> Iterator[LocalServer]:
         yield running
 
 
-<<<<<<< HEAD
-=======
 # Ends with this package: while Playwright runs, this thread counts as inside an event loop, which
 # the tests of other packages must not be.
->>>>>>> ui
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     # Without a system's own, Playwright looks for the one it installed.
