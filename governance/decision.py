@@ -1,6 +1,8 @@
 """Deciding a proposal: approve or reject, by a person, once, on exactly what was shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from governance import access, audit, compaction, effects, execution, ledger, outbox, review
 from governance.clock import now_ms as clock_ms
@@ -35,6 +37,8 @@ class Ballot:
     shown: str
     reason: str = ""
     request_id: str = ""
+    replaces: bool | None = None
+    """Whether an approved memory replaces what is known; None: as the proposal suggests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +92,11 @@ def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
     )
     if proposal is None:
         return None
-    targets = review.targets_of(proposal)
-    if review.has_moved(proposal, targets):
+    case = review.case_of(proposal, now_ms=clock_ms())
+    if case.has_moved:
         return None  # refused as stale later
     asked = review.requested(proposal.operation) or {}
-    return targets, MergeStrategy(asked["strategy"])
+    return list(case.targets), MergeStrategy(asked["strategy"])
 
 
 def _decide(
@@ -106,8 +110,8 @@ def _decide(
     except GovernanceError as error:
         _audit_refusal(ballot, membership, None, error, now_ms=now_ms)
         return error
-    targets = review.targets_of(proposal)
-    if refusal := _refusal(ballot, proposal, targets):
+    case = review.case_of(proposal, now_ms=now_ms)
+    if refusal := _refusal(ballot, proposal, case):
         _audit_refusal(ballot, membership, proposal, refusal, now_ms=now_ms)
         return refusal
 
@@ -129,18 +133,18 @@ def _decide(
         review_id=proposal.pk,
     )
     if approved:
-        return _approve(change, proposal, targets, merger)
-    return _reject(change, proposal, targets)
+        replaces = case.known.replaces if ballot.replaces is None else ballot.replaces
+        return _approve(change, proposal, case, merger, replaces=replaces)
+    return _reject(change, proposal, case.targets)
 
 
-def _refusal(ballot: Ballot, proposal: Review, targets: list[Memory]) -> GovernanceError | None:
+def _refusal(ballot: Ballot, proposal: Review, case: review.Case) -> GovernanceError | None:
     if proposal.status != ReviewStatus.PENDING:
         return AlreadyDecided(_who_and_when(proposal))
     approves = ballot.verdict is Verdict.APPROVE
     if approves and ballot.user.pk in review.proposers(proposal.operation):
         return SelfApproval("You answer for the key that proposed this, so you cannot approve it.")
-    stale = ballot.shown != review.shown_digest(proposal, targets)
-    if stale or (approves and review.has_moved(proposal, targets)):
+    if ballot.shown != case.digest or (approves and case.has_moved):
         return StaleProposal()
     return None
 
@@ -150,7 +154,8 @@ def _who_and_when(proposal: Review) -> str:
     if last is None:
         return f"It is {proposal.status}."
     verb = "approved" if last.verdict == Verdict.APPROVE else "rejected"
-    return f"{last.person.label} {verb} it at {last.decided_at_ms}."
+    at = datetime.fromtimestamp(last.decided_at_ms / 1000, tz=UTC)
+    return f"{last.person.label} {verb} it on {at:%d %B %Y at %H:%M:%S} UTC."
 
 
 def _audit_refusal(
@@ -192,15 +197,19 @@ def _close(proposal: Review, *, approved: bool, now_ms: int) -> None:
 def _approve(
     change: ledger.Change,
     proposal: Review,
-    targets: list[Memory],
+    case: review.Case,
     merger: effects.Merger | None,
+    *,
+    replaces: bool,
 ) -> Decided:
+    targets = case.targets
     hard = False
     if merger is not None:
         # The targets' versions were just found unmoved, so the merger computed from them holds.
         parcels = effects.merge(change, effects.check_unmoved(merger))
     elif proposal.operation.kind == OperationKind.REMEMBER:
-        parcels = effects.publish(change, targets)
+        replaced = case.known.memories if replaces else ()
+        parcels = effects.publish(change, targets, replaced=replaced)
     else:
         hard = bool((review.requested(proposal.operation) or {}).get("hard_delete"))
         parcels = effects.forget(change, targets, hard=hard)
@@ -213,7 +222,7 @@ def _approve(
     )
 
 
-def _reject(change: ledger.Change, proposal: Review, targets: list[Memory]) -> Decided:
+def _reject(change: ledger.Change, proposal: Review, targets: Sequence[Memory]) -> Decided:
     if proposal.operation.kind == OperationKind.REMEMBER:
         ledger.end(change, targets, EndReason.REJECTED)
     else:

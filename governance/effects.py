@@ -37,11 +37,15 @@ def check_procedure(content: str) -> None:
         raise Invalid(str(error), code="procedure_invalid", errors=(problem,)) from error
 
 
-def publish(change: ledger.Change, memories: Sequence[Memory]) -> list[outbox.Parcel]:
-    """Make staged memories live."""
+def publish(
+    change: ledger.Change, memories: Sequence[Memory], *, replaced: Sequence[Memory] = ()
+) -> list[outbox.Parcel]:
+    """Make staged memories live, and end what the first of them replaces in the same breath."""
     for memory in memories:
         ledger.publish(change, memory)
-    return outbox.enqueue(memories, now_ms=change.now_ms)
+    if replaced:
+        ledger.supersede(change, replaced, by=memories[0])
+    return outbox.enqueue([*memories, *replaced], now_ms=change.now_ms)
 
 
 def forget(change: ledger.Change, memories: Sequence[Memory], *, hard: bool) -> list[outbox.Parcel]:
@@ -70,15 +74,21 @@ def expire(
     return outbox.enqueue(memories, now_ms=change.now_ms)
 
 
+def survivor_of(
+    memories: Sequence[Memory], strategy: MergeStrategy, *, now_ms: int
+) -> MemoryRecord:
+    """What the first of the memories, the canonical one, becomes."""
+    record, *others = (memory.as_record() for memory in memories)
+    return merging.merge(record, others, strategy=strategy, now=now_ms)
+
+
 async def prepare_merge(
     memories: Sequence[Memory], strategy: MergeStrategy, *, now_ms: int
 ) -> Merger:
     """Compute a merge of memories, the canonical one first: the model call lies here."""
     canonical, *duplicates = memories
     record = canonical.as_record()
-    survivor = merging.merge(
-        record, [memory.as_record() for memory in duplicates], strategy=strategy, now=now_ms
-    )
+    survivor = survivor_of(memories, strategy, now_ms=now_ms)
     if survivor.type is MemoryType.PROCEDURAL and survivor != record:
         check_procedure(survivor.content)
     text = None if survivor.content == record.content else await embed(survivor.content)

@@ -7,6 +7,7 @@ correctness.
 
 from django.db.models import Q
 
+from governance.models.fields import json_text
 from stores import filters
 
 _TEXT_FIELDS = {"id": "pk", "user_id": "user_id", "type": "type", "source": "source"}
@@ -57,7 +58,7 @@ def _equals(path: str, value: object) -> Q:
     if path in filters.OWN_FIELDS:
         return _EVERYTHING
     # Metadata is JSON text: a memory that has this value somewhere has its JSON form in it.
-    return Q(metadata__contains=value)
+    return Q(metadata__contains=json_text(value))
 
 
 def _is_in(path: str, values: tuple[object, ...]) -> Q:

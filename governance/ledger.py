@@ -119,6 +119,20 @@ def end(change: Change, memories: Sequence[Memory], reason: EndReason) -> None:
     _append(change, [(memory, _key(memory), None) for memory in memories])
 
 
+def supersede(change: Change, memories: Sequence[Memory], *, by: Memory) -> None:
+    """End memories in favour of one that replaces them."""
+    change = replace(change, action="memory.superseded", facts={**change.facts, "by": by.pk})
+    for memory in memories:
+        _next_version(
+            memory,
+            change,
+            deleted_at=change.now_ms,
+            end_reason=EndReason.SUPERSEDED,
+            successor_id=by.pk,
+        )
+    _append(change, [(memory, _key(memory), None) for memory in memories])
+
+
 def mark(change: Change, memories: Sequence[Memory], **state: int) -> None:
     """Set ``archived_at`` or ``demoted_at``; the words stay as they are."""
     for memory in memories:

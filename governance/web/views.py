@@ -120,6 +120,7 @@ def _ballot(request: HttpRequest, review_id: str) -> decision.Ballot:
         shown=request.POST.get("shown", ""),
         reason=reason,
         request_id=request_id(request),
+        replaces={"replace": True, "add": False}.get(request.POST.get("beside", "")),
     )
 
 

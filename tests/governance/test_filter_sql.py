@@ -125,6 +125,13 @@ def test_narrowing_never_loses_a_match(memories: None, raw: dict[str, Any]) -> N
     assert matching <= narrowed
 
 
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_found_however_json_writes_it(memories: None, word: str) -> None:
+    condition = filters.parse({"colour": word})
+    narrowed = Memory.objects.filter(narrowing(condition))
+    assert sum(filters.matches(condition, memory.as_record()) for memory in narrowed) == 4
+
+
 def test_it_narrows_where_it_can(memories: None) -> None:
     for raw in ({"type": "semantic"}, {"colour": "red"}, {"created_at": {"$lt": 10**11 + 9}}):
         narrowed = Memory.objects.filter(narrowing(filters.parse(raw))).count()
