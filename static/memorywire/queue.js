@@ -66,7 +66,7 @@ const acts = {
   reject: () => openPanel("reject"),
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");
-    else find('[form="approve-form"]')?.click();
+    else find('button[form="approve-form"]')?.click();
   },
 };
 const keys = { j: "next", k: "previous", a: "approve", r: "reject" };

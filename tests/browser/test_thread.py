@@ -48,7 +48,9 @@ def test_a_proposal_appears_live_is_read_approved_by_keyboard_recalled_and_in_th
 
     expect(page.locator("#toast")).to_contain_text("Approved “Remember: alice.moreau, allergy”")
     expect(row(page, "peanuts")).to_have_count(0)
-    assert "Alice is allergic to peanuts." in recalled(server, "allergy")
+    found = recalled(server, "allergy")
+    assert "Alice is allergic to peanuts." in found
+    assert "Alice is allergic to tree nuts." not in found
 
     page.get_by_role("link", name="Audit").first.click()
     rows = page.get_by_role("row").filter(has_text=asked["id"])
@@ -189,3 +191,47 @@ def test_no_page_scrolls_sideways(open_page: OpenPage, propose: Propose, width: 
     for path in (asked["path"], "/queue", "/audit"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_reviewer_switches_from_replacing_to_adding_and_the_button_says_so(
+    server: LocalServer, open_page: OpenPage, propose: Propose
+) -> None:
+    drink = {"metadata": {"entity": "bob", "attribute": "drink"}}
+    propose("Bob drinks tea.", approval_required=False, **drink)
+    asked = propose("Bob drinks coffee.", **drink)
+    page = open_page(asked["path"])
+    expect_live(page)
+    approve = page.locator(".bar [data-act=approve]")
+    expect(approve).to_have_text(re.compile(r"^\s*Approve and replace\s+a\s*$"), use_inner_text=True)
+    page.get_by_role("radio", name="Adds beside it").check()
+    expect(approve).to_have_text(re.compile(r"^\s*Approve and add\s+a\s*$"), use_inner_text=True)
+    page.wait_for_timeout(400)
+    page.keyboard.press("a")  # with the focus still on the choice
+    expect(page.locator("#toast")).to_contain_text("Approved")
+    assert {"Bob drinks tea.", "Bob drinks coffee."} <= set(recalled(server, "what does Bob drink"))
+
+
+def test_a_merge_shows_what_stays_and_what_goes(
+    server: LocalServer, open_page: OpenPage, propose: Propose
+) -> None:
+    kept, gone = (
+        propose(text, approval_required=False)["id"] for text in ("Eve sits left.", "Eve sits up.")
+    )
+    body = {
+        "agent_id": "concierge-7",
+        "canonical": kept,
+        "duplicates": [gone],
+        "strategy": "merge_content",
+        "approval_required": True,
+    }
+    with server.client() as client:
+        url = client.post("/v0/merge", json=body).json()["approval_url"]
+    page = open_page(url.removeprefix(server.address))
+    expect_live(page)
+    expect(page.get_by_role("heading", name="Merge 2 memories into one")).to_be_visible()
+    expect(page.locator("[data-shape=inline] ins")).to_contain_text("Eve sits up.")
+    expect(page.locator(".lines del")).to_contain_text("Eve sits up.")
+    page.wait_for_timeout(400)
+    page.keyboard.press("a")
+    expect(page.locator("#toast")).to_contain_text("Approved")
+    assert recalled(server, "where does Eve sit")[0] == "Eve sits left.\nEve sits up."
