@@ -202,7 +202,9 @@ def test_the_reviewer_switches_from_replacing_to_adding_and_the_button_says_so(
     page = open_page(asked["path"])
     expect_live(page)
     approve = page.locator(".bar [data-act=approve]")
-    expect(approve).to_have_text(re.compile(r"^\s*Approve and replace\s+a\s*$"), use_inner_text=True)
+    expect(approve).to_have_text(
+        re.compile(r"^\s*Approve and replace\s+a\s*$"), use_inner_text=True
+    )
     page.get_by_role("radio", name="Adds beside it").check()
     expect(approve).to_have_text(re.compile(r"^\s*Approve and add\s+a\s*$"), use_inner_text=True)
     page.wait_for_timeout(400)
