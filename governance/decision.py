@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from pydantic import ValidationError
+
 from governance import access, audit, compaction, effects, execution, ledger, outbox, review
 from governance.clock import now_ms as clock_ms
-from governance.errors import AlreadyDecided, GovernanceError, SelfApproval, StaleProposal
+from governance.errors import (
+    AlreadyDecided,
+    GovernanceError,
+    Invalid,
+    SelfApproval,
+    StaleProposal,
+)
 from governance.models import (
     Decision,
     EndReason,
@@ -20,7 +28,7 @@ from governance.models import (
     User,
     Verdict,
 )
-from stores.wire import MergeStrategy
+from stores.wire import MergeStrategy, RememberRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +47,8 @@ class Ballot:
     request_id: str = ""
     replaces: bool | None = None
     """Whether an approved memory replaces what is known; None: as the proposal suggests."""
+    content: str | None = None
+    """The text to remember instead of the proposed one; None: as proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +69,8 @@ async def decide(ballot: Ballot) -> Decided:
     StaleProposal (what would change is no longer what was shown; nothing was applied).
     """
     now_ms = clock_ms()
-    merger = await _prepare(ballot, now_ms=now_ms)
-    outcome = await execution.write(_decide, ballot, merger, now_ms=now_ms)
+    prepared = await _prepare(ballot, now_ms=now_ms)
+    outcome = await execution.write(_decide, ballot, prepared, now_ms=now_ms)
     if isinstance(outcome, GovernanceError):
         raise outcome  # raised here, after the commit that keeps the refusal's audit row
     await outbox.deliver_now(outcome.parcels)
@@ -69,15 +79,40 @@ async def decide(ballot: Ballot) -> Decided:
     return outcome
 
 
-async def _prepare(ballot: Ballot, *, now_ms: int) -> effects.Merger | None:
-    """What approving a merge would do, computed before the transaction: it may need the model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What an approval needs from the model, computed before its transaction."""
+
+    merger: effects.Merger | None = None
+    edit: effects.Edit | None = None
+
+
+async def _prepare(ballot: Ballot, *, now_ms: int) -> Prepared:
+    """Raises: Invalid if the edited text could not have been proposed as it is."""
     if ballot.verdict is not Verdict.APPROVE:
-        return None
+        return Prepared()
+    if ballot.content is not None:
+        request = await execution.read(_edited_request, ballot)
+        return Prepared(edit=await effects.prepare_edit(request) if request else None)
     read = await execution.read(_read_merge, ballot)
     if read is None:
-        return None
+        return Prepared()
     targets, strategy = read
-    return await effects.prepare_merge(targets, strategy, now_ms=now_ms)
+    return Prepared(merger=await effects.prepare_merge(targets, strategy, now_ms=now_ms))
+
+
+def _edited_request(ballot: Ballot) -> RememberRequest | None:
+    """What the agent would have asked with the reviewer's text; None if nothing was changed."""
+    proposal = access.access_review(access.membership_of(ballot.user), ballot.review_id)
+    asked = review.requested(proposal.operation)
+    if proposal.operation.kind != OperationKind.REMEMBER or asked is None:
+        raise Invalid("Only what an agent wants to remember can be edited.", code="not_editable")
+    if asked["content"] == ballot.content:
+        return None
+    try:
+        return RememberRequest.model_validate({**asked, "content": ballot.content})
+    except ValidationError as error:
+        raise Invalid(f"The text {error.errors()[0]['msg']}.", code="edit_invalid") from error
 
 
 def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
@@ -99,9 +134,7 @@ def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
     return list(case.targets), MergeStrategy(asked["strategy"])
 
 
-def _decide(
-    ballot: Ballot, merger: effects.Merger | None, *, now_ms: int
-) -> Decided | GovernanceError:
+def _decide(ballot: Ballot, prepared: Prepared, *, now_ms: int) -> Decided | GovernanceError:
     # Read inside the transaction: a role withdrawn a moment ago no longer counts.
     membership = access.membership_of(ballot.user)
     try:
@@ -134,7 +167,7 @@ def _decide(
     )
     if approved:
         replaces = case.known.replaces if ballot.replaces is None else ballot.replaces
-        return _approve(change, proposal, case, merger, replaces=replaces)
+        return _approve(change, proposal, case, prepared, replaces=replaces)
     return _reject(change, proposal, case.targets)
 
 
@@ -198,17 +231,19 @@ def _approve(
     change: ledger.Change,
     proposal: Review,
     case: review.Case,
-    merger: effects.Merger | None,
+    prepared: Prepared,
     *,
     replaces: bool,
 ) -> Decided:
     targets = case.targets
     hard = False
-    if merger is not None:
+    if prepared.merger is not None:
         # The targets' versions were just found unmoved, so the merger computed from them holds.
-        parcels = effects.merge(change, effects.check_unmoved(merger))
+        parcels = effects.merge(change, effects.check_unmoved(prepared.merger))
     elif proposal.operation.kind == OperationKind.REMEMBER:
         replaced = case.known.memories if replaces else ()
+        if prepared.edit is not None:
+            effects.edit(change, targets[0], prepared.edit)
         parcels = effects.publish(change, targets, replaced=replaced)
     else:
         hard = bool((review.requested(proposal.operation) or {}).get("hard_delete"))

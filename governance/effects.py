@@ -11,7 +11,13 @@ from governance.embedding import EmbeddedText, embed
 from governance.errors import FieldError, Invalid
 from governance.models import EndReason, Memory
 from stores import merging, procedures
-from stores.wire import ExpireAction, MemoryRecord, MemoryType, MergeStrategy
+from stores.wire import (
+    ExpireAction,
+    MemoryRecord,
+    MemoryType,
+    MergeStrategy,
+    RememberRequest,
+)
 
 
 class Moved(Exception):
@@ -35,6 +41,26 @@ def check_procedure(content: str) -> None:
     except procedures.ProcedureError as error:
         problem = FieldError(field="content", code="procedure_invalid", message=str(error))
         raise Invalid(str(error), code="procedure_invalid", errors=(problem,)) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A reviewer's text for a staged memory, and its vector."""
+
+    content: str
+    text: EmbeddedText
+
+
+async def prepare_edit(request: RememberRequest) -> Edit:
+    """Raises: Invalid if the text is to be a procedure and is none."""
+    if request.type is MemoryType.PROCEDURAL:
+        check_procedure(request.content)
+    return Edit(content=request.content, text=await embed(request.content))
+
+
+def edit(change: ledger.Change, memory: Memory, edited: Edit) -> None:
+    """Put the reviewer's text in place of the proposed one, as a version of its own."""
+    ledger.edit(change, memory, content=edited.content, text=edited.text)
 
 
 def publish(

@@ -112,6 +112,14 @@ def publish(change: Change, memory: Memory) -> None:
     _append(change, [(memory, _key(memory), None)])
 
 
+def edit(change: Change, memory: Memory, *, content: str, text: EmbeddedText) -> None:
+    """Give a staged memory another text; the proposed one stays as its earlier version."""
+    change = replace(change, action="memory.edited")
+    _next_version(memory, change, content=content)
+    _keep_vector(memory, text)
+    _append(change, [(memory, _key(memory), _words(memory))])
+
+
 def end(change: Change, memories: Sequence[Memory], reason: EndReason) -> None:
     """Take memories out of recall; their words stay for the audit and can come back."""
     for memory in memories:

@@ -234,6 +234,11 @@ class Proposal:
         return isinstance(self.change, Merger)
 
     @property
+    def may_edit(self) -> bool:
+        """Whether the viewer may approve another text than the proposed one."""
+        return self.is_pending and self.is_addition and self.may_approve
+
+    @property
     def has_choice(self) -> bool:
         """Whether the reviewer chooses what becomes of what is known."""
         return isinstance(self.change, Addition) and self.change.known is not None

@@ -120,6 +120,9 @@ def _ballot(request: HttpRequest, review_id: str) -> decision.Ballot:
         shown=request.POST.get("shown", ""),
         reason=reason,
         request_id=request_id(request),
+        content=request.POST["content"].replace("\r\n", "\n")
+        if "content" in request.POST
+        else None,
         replaces={"replace": True, "add": False}.get(request.POST.get("beside", "")),
     )
 

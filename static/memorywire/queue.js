@@ -42,9 +42,18 @@ const step = (by) => {
   next.click();
 };
 
+// A disabled field is not sent: what is approved is the agent's text unless the field is open.
+const setEditing = (on) => {
+  for (const field of document.querySelectorAll("[data-edit]")) {
+    field.hidden = !on;
+    find("textarea", field).disabled = !on;
+  }
+};
+
 const closePanels = () => {
   const open = panels().find((panel) => !panel.hidden);
   for (const panel of panels()) panel.hidden = true;
+  setEditing(false);
   if (open) find(`[aria-controls="${open.id}"]`)?.focus();
 };
 
@@ -64,12 +73,20 @@ const acts = {
   previous: () => step(-1),
   cancel: closePanels,
   reject: () => openPanel("reject"),
+  edit: () => {
+    const form = find("[data-edit]")?.closest("form");
+    if (!form) return;
+    closePanels();
+    form.hidden = false;
+    setEditing(true);
+    find("textarea", form).focus();
+  },
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");
-    else find('button[form="approve-form"]')?.click();
+    else find('.bar button[form="approve-form"]')?.click();
   },
 };
-const keys = { j: "next", k: "previous", a: "approve", r: "reject" };
+const keys = { j: "next", k: "previous", a: "approve", e: "edit", r: "reject" };
 
 const showDiff = (button) => {
   const frame = button.closest(".frame");

@@ -237,3 +237,23 @@ def test_a_merge_shows_what_stays_and_what_goes(
     page.keyboard.press("a")
     expect(page.locator("#toast")).to_contain_text("Approved")
     assert recalled(server, "where does Eve sit")[0] == "Eve sits left.\nEve sits up."
+
+
+def test_a_text_is_edited_and_approved_by_keyboard(
+    server: LocalServer, open_page: OpenPage, propose: Propose
+) -> None:
+    asked = propose("Dara sails on Sundys.")
+    page = open_page(asked["path"])
+    expect_live(page)
+    page.wait_for_timeout(400)
+    page.keyboard.press("e")
+    field = page.get_by_label("What to remember")
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    page.keyboard.press("e")
+    field.fill("Dara sails on Sundays.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("Approved")
+    assert recalled(server, "when does Dara sail")[0] == "Dara sails on Sundays."
