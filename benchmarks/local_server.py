@@ -28,9 +28,13 @@ class LocalServer:
     password: str
     key: str
 
-    def manage(self, *arguments: str) -> str:
-        """Run a management command on its data folder."""
-        return _manage(self.home, int(self.address.rsplit(":", 1)[1]), *arguments)
+    @property
+    def port(self) -> int:
+        return int(self.address.rsplit(":", 1)[1])
+
+    def manage(self, *arguments: str, **settings: str) -> str:
+        """Run a management command on its data folder; what it printed."""
+        return _manage(self.home, self.port, settings, *arguments)
 
     def client(self) -> httpx.Client:
         """A client that sends the first key."""
@@ -42,52 +46,62 @@ class LocalServer:
 @contextmanager
 def started(*, samples: bool = False, **settings: str) -> Iterator[LocalServer]:
     """Set up and serve until the block ends. ``settings`` are MEMORYWIRE_ variables in short."""
+    with installed(samples=samples) as server, serving(server, **settings):
+        yield server
+
+
+@contextmanager
+def installed(*, samples: bool = False) -> Iterator[LocalServer]:
+    """A data folder that is set up and that nothing serves yet."""
     with tempfile.TemporaryDirectory(prefix="memorywire-server-") as folder:
         home, port = Path(folder), _free_port()
-        _manage(home, port, "setup", *([] if samples else ["--no-samples"]))
+        _manage(home, port, {}, "setup", *([] if samples else ["--no-samples"]))
         note = json.loads((home / "secrets" / "first-login.json").read_text())
-        server = LocalServer(
+        yield LocalServer(
             address=f"http://127.0.0.1:{port}",
             home=home,
             email=note["email"],
             password=note["password"],
             key=note["key"],
         )
-        environment = _environment(home, port)
-        environment |= {f"MEMORYWIRE_{name.upper()}": value for name, value in settings.items()}
-        with open(home / "server.log", "w") as log:
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
-                cwd=ROOT,
-                env=environment,
-                stdout=log,
-                stderr=log,
-            )
-            try:
-                _wait_until_ready(server, process)
-                yield server
-            finally:
-                process.terminate()
-                process.wait(timeout=20)
 
 
-def _wait_until_ready(server: LocalServer, process: "subprocess.Popen[bytes]") -> None:
+@contextmanager
+def serving(server: LocalServer, **settings: str) -> Iterator[None]:
+    """Serve an installation until the block ends."""
+    with open(server.home / "server.log", "a") as log:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve"],
+            cwd=ROOT,
+            env=_environment(server.home, server.port, settings),
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            _wait_until_it_answers(server, process)
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def _wait_until_it_answers(server: LocalServer, process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            if httpx.get(f"{server.address}/v0/health").status_code == 200:
-                return
+            httpx.get(f"{server.address}/v0/health")
+            return
         except httpx.TransportError:
             time.sleep(0.1)
     log = (server.home / "server.log").read_text()
-    raise RuntimeError(f"the server did not become ready:\n{log}")
+    raise RuntimeError(f"the server did not start:\n{log}")
 
 
-def _manage(home: Path, port: int, *arguments: str) -> str:
+def _manage(home: Path, port: int, settings: dict[str, str], *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=_environment(home, port),
+        env=_environment(home, port, settings),
         capture_output=True,
         text=True,
         check=False,
@@ -97,7 +111,7 @@ def _manage(home: Path, port: int, *arguments: str) -> str:
     return done.stdout
 
 
-def _environment(home: Path, port: int) -> dict[str, str]:
+def _environment(home: Path, port: int, settings: dict[str, str]) -> dict[str, str]:
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith("MEMORYWIRE_")
     }
@@ -106,6 +120,7 @@ def _environment(home: Path, port: int) -> dict[str, str]:
         "MEMORYWIRE_PORT": str(port),
         "MEMORYWIRE_LOG_LEVEL": "WARNING",
         "DJANGO_SETTINGS_MODULE": "memorywire_site.settings",
+        **{f"MEMORYWIRE_{name.upper()}": value for name, value in settings.items()},
     }
 
 

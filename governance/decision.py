@@ -1,10 +1,20 @@
 """Deciding a proposal: approve or reject, by a person, once, on exactly what was shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
 
 from governance import access, audit, compaction, effects, execution, ledger, outbox, review
 from governance.clock import now_ms as clock_ms
-from governance.errors import AlreadyDecided, GovernanceError, SelfApproval, StaleProposal
+from governance.errors import (
+    AlreadyDecided,
+    GovernanceError,
+    Invalid,
+    SelfApproval,
+    StaleProposal,
+)
 from governance.models import (
     Decision,
     EndReason,
@@ -18,7 +28,7 @@ from governance.models import (
     User,
     Verdict,
 )
-from stores.wire import MergeStrategy
+from stores.wire import MergeStrategy, RememberRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +45,10 @@ class Ballot:
     shown: str
     reason: str = ""
     request_id: str = ""
+    replaces: bool | None = None
+    """Whether an approved memory replaces what is known; None: as the proposal suggests."""
+    content: str | None = None
+    """The text to remember instead of the proposed one; None: as proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +69,8 @@ async def decide(ballot: Ballot) -> Decided:
     StaleProposal (what would change is no longer what was shown; nothing was applied).
     """
     now_ms = clock_ms()
-    merger = await _prepare(ballot, now_ms=now_ms)
-    outcome = await execution.write(_decide, ballot, merger, now_ms=now_ms)
+    prepared = await _prepare(ballot, now_ms=now_ms)
+    outcome = await execution.write(_decide, ballot, prepared, now_ms=now_ms)
     if isinstance(outcome, GovernanceError):
         raise outcome  # raised here, after the commit that keeps the refusal's audit row
     await outbox.deliver_now(outcome.parcels)
@@ -65,15 +79,40 @@ async def decide(ballot: Ballot) -> Decided:
     return outcome
 
 
-async def _prepare(ballot: Ballot, *, now_ms: int) -> effects.Merger | None:
-    """What approving a merge would do, computed before the transaction: it may need the model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What an approval needs from the model, computed before its transaction."""
+
+    merger: effects.Merger | None = None
+    edit: effects.Edit | None = None
+
+
+async def _prepare(ballot: Ballot, *, now_ms: int) -> Prepared:
+    """Raises: Invalid if the edited text could not have been proposed as it is."""
     if ballot.verdict is not Verdict.APPROVE:
-        return None
+        return Prepared()
+    if ballot.content is not None:
+        request = await execution.read(_edited_request, ballot)
+        return Prepared(edit=await effects.prepare_edit(request) if request else None)
     read = await execution.read(_read_merge, ballot)
     if read is None:
-        return None
+        return Prepared()
     targets, strategy = read
-    return await effects.prepare_merge(targets, strategy, now_ms=now_ms)
+    return Prepared(merger=await effects.prepare_merge(targets, strategy, now_ms=now_ms))
+
+
+def _edited_request(ballot: Ballot) -> RememberRequest | None:
+    """What the agent would have asked with the reviewer's text; None if nothing was changed."""
+    proposal = access.access_review(access.membership_of(ballot.user), ballot.review_id)
+    asked = review.requested(proposal.operation)
+    if proposal.operation.kind != OperationKind.REMEMBER or asked is None:
+        raise Invalid("Only what an agent wants to remember can be edited.", code="not_editable")
+    if asked["content"] == ballot.content:
+        return None
+    try:
+        return RememberRequest.model_validate({**asked, "content": ballot.content})
+    except ValidationError as error:
+        raise Invalid(f"The text {error.errors()[0]['msg']}.", code="edit_invalid") from error
 
 
 def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
@@ -88,16 +127,14 @@ def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
     )
     if proposal is None:
         return None
-    targets = review.targets_of(proposal)
-    if review.has_moved(proposal, targets):
+    case = review.case_of(proposal, now_ms=clock_ms())
+    if case.has_moved:
         return None  # refused as stale later
     asked = review.requested(proposal.operation) or {}
-    return targets, MergeStrategy(asked["strategy"])
+    return list(case.targets), MergeStrategy(asked["strategy"])
 
 
-def _decide(
-    ballot: Ballot, merger: effects.Merger | None, *, now_ms: int
-) -> Decided | GovernanceError:
+def _decide(ballot: Ballot, prepared: Prepared, *, now_ms: int) -> Decided | GovernanceError:
     # Read inside the transaction: a role withdrawn a moment ago no longer counts.
     membership = access.membership_of(ballot.user)
     try:
@@ -106,8 +143,8 @@ def _decide(
     except GovernanceError as error:
         _audit_refusal(ballot, membership, None, error, now_ms=now_ms)
         return error
-    targets = review.targets_of(proposal)
-    if refusal := _refusal(ballot, proposal, targets):
+    case = review.case_of(proposal, now_ms=now_ms)
+    if refusal := _refusal(ballot, proposal, case):
         _audit_refusal(ballot, membership, proposal, refusal, now_ms=now_ms)
         return refusal
 
@@ -129,18 +166,18 @@ def _decide(
         review_id=proposal.pk,
     )
     if approved:
-        return _approve(change, proposal, targets, merger)
-    return _reject(change, proposal, targets)
+        replaces = case.known.replaces if ballot.replaces is None else ballot.replaces
+        return _approve(change, proposal, case, prepared, replaces=replaces)
+    return _reject(change, proposal, case.targets)
 
 
-def _refusal(ballot: Ballot, proposal: Review, targets: list[Memory]) -> GovernanceError | None:
+def _refusal(ballot: Ballot, proposal: Review, case: review.Case) -> GovernanceError | None:
     if proposal.status != ReviewStatus.PENDING:
         return AlreadyDecided(_who_and_when(proposal))
     approves = ballot.verdict is Verdict.APPROVE
     if approves and ballot.user.pk in review.proposers(proposal.operation):
         return SelfApproval("You answer for the key that proposed this, so you cannot approve it.")
-    stale = ballot.shown != review.shown_digest(proposal, targets)
-    if stale or (approves and review.has_moved(proposal, targets)):
+    if ballot.shown != case.digest or (approves and case.has_moved):
         return StaleProposal()
     return None
 
@@ -150,7 +187,8 @@ def _who_and_when(proposal: Review) -> str:
     if last is None:
         return f"It is {proposal.status}."
     verb = "approved" if last.verdict == Verdict.APPROVE else "rejected"
-    return f"{last.person.label} {verb} it at {last.decided_at_ms}."
+    at = datetime.fromtimestamp(last.decided_at_ms / 1000, tz=UTC)
+    return f"{last.person.label} {verb} it on {at:%d %B %Y at %H:%M:%S} UTC."
 
 
 def _audit_refusal(
@@ -192,15 +230,21 @@ def _close(proposal: Review, *, approved: bool, now_ms: int) -> None:
 def _approve(
     change: ledger.Change,
     proposal: Review,
-    targets: list[Memory],
-    merger: effects.Merger | None,
+    case: review.Case,
+    prepared: Prepared,
+    *,
+    replaces: bool,
 ) -> Decided:
+    targets = case.targets
     hard = False
-    if merger is not None:
+    if prepared.merger is not None:
         # The targets' versions were just found unmoved, so the merger computed from them holds.
-        parcels = effects.merge(change, effects.check_unmoved(merger))
+        parcels = effects.merge(change, effects.check_unmoved(prepared.merger))
     elif proposal.operation.kind == OperationKind.REMEMBER:
-        parcels = effects.publish(change, targets)
+        replaced = case.known.memories if replaces else ()
+        if prepared.edit is not None:
+            effects.edit(change, targets[0], prepared.edit)
+        parcels = effects.publish(change, targets, replaced=replaced)
     else:
         hard = bool((review.requested(proposal.operation) or {}).get("hard_delete"))
         parcels = effects.forget(change, targets, hard=hard)
@@ -213,7 +257,7 @@ def _approve(
     )
 
 
-def _reject(change: ledger.Change, proposal: Review, targets: list[Memory]) -> Decided:
+def _reject(change: ledger.Change, proposal: Review, targets: Sequence[Memory]) -> Decided:
     if proposal.operation.kind == OperationKind.REMEMBER:
         ledger.end(change, targets, EndReason.REJECTED)
     else:

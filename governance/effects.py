@@ -11,7 +11,13 @@ from governance.embedding import EmbeddedText, embed
 from governance.errors import FieldError, Invalid
 from governance.models import EndReason, Memory
 from stores import merging, procedures
-from stores.wire import ExpireAction, MemoryRecord, MemoryType, MergeStrategy
+from stores.wire import (
+    ExpireAction,
+    MemoryRecord,
+    MemoryType,
+    MergeStrategy,
+    RememberRequest,
+)
 
 
 class Moved(Exception):
@@ -37,11 +43,35 @@ def check_procedure(content: str) -> None:
         raise Invalid(str(error), code="procedure_invalid", errors=(problem,)) from error
 
 
-def publish(change: ledger.Change, memories: Sequence[Memory]) -> list[outbox.Parcel]:
-    """Make staged memories live."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A reviewer's text for a staged memory, and its vector."""
+
+    content: str
+    text: EmbeddedText
+
+
+async def prepare_edit(request: RememberRequest) -> Edit:
+    """Raises: Invalid if the text is to be a procedure and is none."""
+    if request.type is MemoryType.PROCEDURAL:
+        check_procedure(request.content)
+    return Edit(content=request.content, text=await embed(request.content))
+
+
+def edit(change: ledger.Change, memory: Memory, edited: Edit) -> None:
+    """Put the reviewer's text in place of the proposed one, as a version of its own."""
+    ledger.edit(change, memory, content=edited.content, text=edited.text)
+
+
+def publish(
+    change: ledger.Change, memories: Sequence[Memory], *, replaced: Sequence[Memory] = ()
+) -> list[outbox.Parcel]:
+    """Make staged memories live, and end what the first of them replaces in the same breath."""
     for memory in memories:
         ledger.publish(change, memory)
-    return outbox.enqueue(memories, now_ms=change.now_ms)
+    if replaced:
+        ledger.supersede(change, replaced, by=memories[0])
+    return outbox.enqueue([*memories, *replaced], now_ms=change.now_ms)
 
 
 def forget(change: ledger.Change, memories: Sequence[Memory], *, hard: bool) -> list[outbox.Parcel]:
@@ -70,15 +100,21 @@ def expire(
     return outbox.enqueue(memories, now_ms=change.now_ms)
 
 
+def survivor_of(
+    memories: Sequence[Memory], strategy: MergeStrategy, *, now_ms: int
+) -> MemoryRecord:
+    """What the first of the memories, the canonical one, becomes."""
+    record, *others = (memory.as_record() for memory in memories)
+    return merging.merge(record, others, strategy=strategy, now=now_ms)
+
+
 async def prepare_merge(
     memories: Sequence[Memory], strategy: MergeStrategy, *, now_ms: int
 ) -> Merger:
     """Compute a merge of memories, the canonical one first: the model call lies here."""
     canonical, *duplicates = memories
     record = canonical.as_record()
-    survivor = merging.merge(
-        record, [memory.as_record() for memory in duplicates], strategy=strategy, now=now_ms
-    )
+    survivor = survivor_of(memories, strategy, now_ms=now_ms)
     if survivor.type is MemoryType.PROCEDURAL and survivor != record:
         check_procedure(survivor.content)
     text = None if survivor.content == record.content else await embed(survivor.content)

@@ -11,7 +11,8 @@ GovernanceError
 ├── Conflict              409
 │   ├── AlreadyDecided    409  somebody was first; says who and when
 │   └── StaleProposal     409  what would be changed is no longer what was shown
-└── LedgerBusy            503  try again
+├── WrongEmbedder         503  vectors and model do not go together
+    └── LedgerBusy            503  try again
 """
 
 from dataclasses import dataclass
@@ -130,6 +131,13 @@ class KeyReused(Invalid):
     code = "idempotency_key_reused"
     title = "This Idempotency-Key was used for another request"
     next_step = "Use a new key for a new request."
+
+
+class WrongEmbedder(GovernanceError):
+    status = 503
+    code = "embedder_mismatch"
+    title = "The vectors kept here were made by another embedder than the one configured"
+    next_step = "An administrator must configure that model again, or run 'manage.py reembed'."
 
 
 class LedgerBusy(GovernanceError):

@@ -1,13 +1,17 @@
 """What every call of an agent passes first, whatever the operation."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
-from governance import access, audit, execution
+from governance import access, audit, execution, stores_runtime
 from governance.access import Principal
-from governance.errors import FieldError, Invalid, NotAllowed
+from governance.errors import FieldError, Invalid, NotAllowed, WrongEmbedder
 from governance.models import Scope
 from stores import filters
+from stores.errors import EmbedderMismatch, StoreUnavailable
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +33,23 @@ class Call:
 
 
 async def check(call: Call, scope: Scope, agent_id: str) -> None:
-    """Raises: NotAllowed if the key is not good for this; the attempt is in the audit log."""
+    """What must hold before an operation is even looked at.
+
+    Raises: NotAllowed if the key is not good for this (the attempt is in the audit log);
+    WrongEmbedder if the vectors kept and the model configured do not go together.
+    """
     try:
         access.check_may(call.principal, scope, agent_id)
     except NotAllowed as refusal:
         await execution.write(_audit_refusal, call, scope, agent_id, refusal.code)
         raise
+    try:
+        await stores_runtime.ensure_open(call.workspace_id)
+    except EmbedderMismatch as error:
+        raise WrongEmbedder(str(error)) from error
+    except StoreUnavailable as error:
+        # Writes wait in the outbox and recall answers from the ledger until it is back.
+        log.warning("a store could not be opened: %s", type(error).__name__)
 
 
 def _audit_refusal(call: Call, scope: Scope, agent_id: str, code: str) -> None:

@@ -23,28 +23,31 @@ class Claim:
     workspace_id: str
     owner_id: int
     key: str
-    request_digest: str
+    asked: dict[str, Any]
     now_ms: int
 
     @classmethod
     def of(cls, call: Call, kind: str, request: WireRequest) -> "Claim":
-        asked = {"kind": kind, "request": request.model_dump(mode="json")}
         return cls(
             workspace_id=call.workspace_id,
             owner_id=call.principal.owner_id,
             key=call.idempotency_key,
-            request_digest=sealing.workspace_digest(call.workspace_id, asked),
+            asked={"kind": kind, "request": request.model_dump(mode="json")},
             now_ms=call.now_ms,
         )
 
+    def digest(self) -> str:
+        """What tells this request from another. Needs the ledger: not on a loop."""
+        return sealing.workspace_digest(self.workspace_id, self.asked)
+
 
 def find(claim: Claim) -> bool:
-    """Whether the key was used before, for this very request. In the change's transaction.
+    """Whether the key was used before, for this very request. One query.
 
     Raises: KeyReused if it was used for another.
     """
     row = _row(claim)
-    if row is not None and row.request_digest != claim.request_digest:
+    if row is not None and row.request_digest != claim.digest():
         raise KeyReused
     return row is not None
 
@@ -60,7 +63,7 @@ def keep(claim: Claim, operation_id: str, answer: dict[str, Any], *, is_final: b
         owner_id=claim.owner_id,
         key=claim.key,
         defaults={
-            "request_digest": claim.request_digest,
+            "request_digest": claim.digest(),
             "operation": operation,
             "sealed_answer": key.seal(answer).ciphertext,
             "is_final": is_final,

@@ -112,10 +112,32 @@ def publish(change: Change, memory: Memory) -> None:
     _append(change, [(memory, _key(memory), None)])
 
 
+def edit(change: Change, memory: Memory, *, content: str, text: EmbeddedText) -> None:
+    """Give a staged memory another text; the proposed one stays as its earlier version."""
+    change = replace(change, action="memory.edited")
+    _next_version(memory, change, content=content)
+    _keep_vector(memory, text)
+    _append(change, [(memory, _key(memory), _words(memory))])
+
+
 def end(change: Change, memories: Sequence[Memory], reason: EndReason) -> None:
     """Take memories out of recall; their words stay for the audit and can come back."""
     for memory in memories:
         _next_version(memory, change, deleted_at=change.now_ms, end_reason=reason)
+    _append(change, [(memory, _key(memory), None) for memory in memories])
+
+
+def supersede(change: Change, memories: Sequence[Memory], *, by: Memory) -> None:
+    """End memories in favour of one that replaces them."""
+    change = replace(change, action="memory.superseded", facts={**change.facts, "by": by.pk})
+    for memory in memories:
+        _next_version(
+            memory,
+            change,
+            deleted_at=change.now_ms,
+            end_reason=EndReason.SUPERSEDED,
+            successor_id=by.pk,
+        )
     _append(change, [(memory, _key(memory), None) for memory in memories])
 
 

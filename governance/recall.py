@@ -17,10 +17,11 @@ from django.db.models import F
 
 from governance import execution, gate, recall_tracking, stores_runtime
 from governance.embedding import EmbeddedText, embed
+from governance.filter_sql import narrowing
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
 from governance.models.memory import MemoryQuerySet
-from stores import filters, fusion
+from stores import filters, fusion, procedures
 from stores.errors import StoreError
 from stores.protocol import Candidate, Replica, SearchResult
 from stores.protocol import Scope as SearchScope
@@ -46,7 +47,7 @@ class Question:
     condition: filters.Filter | None
 
     def visible(self) -> MemoryQuerySet:
-        """Everything the answer may contain, save for the filter."""
+        """Everything the answer may contain; with a filter, some more: see ``passes``."""
         request, now_ms = self.request, self.call.now_ms
         rows = Memory.objects.of(self.call.workspace_id, request.agent_id, request.user_id)
         rows = rows.visible(now_ms=now_ms)
@@ -54,6 +55,8 @@ class Question:
             rows = rows.filter(type__in=[kind.value for kind in request.types])
         if request.fresher_than_days is not None:
             rows = rows.filter(created_at__gte=now_ms - request.fresher_than_days * _DAY_MS)
+        if self.condition is not None:
+            rows = rows.filter(narrowing(self.condition))
         return rows
 
     def passes(self, memory: Memory) -> bool:
@@ -232,7 +235,7 @@ def _hit(memory: Memory, score: float, source: str) -> RecallHit:
     return RecallHit.model_construct(
         id=memory.pk,
         type=MemoryType(memory.type),
-        content=memory.content,
+        content=procedures.as_answered(MemoryType(memory.type), memory.content),
         score=score,
         metadata=memory.metadata,
         created_at=memory.created_at,

@@ -1,10 +1,12 @@
 """Proposals: staging what a person must decide, and the queue of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from governance import sealing
-from governance.models import Memory, Operation, Review, ReviewStatus
+from governance.known import Known, about
+from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus
 
 
 def fingerprint(
@@ -50,7 +52,7 @@ def stage(
     return review
 
 
-def targets_of(review: Review) -> list[Memory]:
+def _targets_of(review: Review) -> list[Memory]:
     """The memories a review would change, in its order; one query."""
     ids = [target["id"] for target in review.targets]
     found = Memory.objects.select_related("seal_key").in_bulk(ids)
@@ -63,25 +65,48 @@ def requested(operation: Operation) -> dict[str, Any] | None:
     return None if key is None else dict(key.open(bytes(operation.sealed_request)))
 
 
-def shown_digest(review: Review, targets: Sequence[Memory]) -> str:
-    """What a decision is bound to: the sealed request's bytes and each target's version now.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a decision rests on, as it is at this moment.
 
-    A page carries it; a decision made on another one is refused as stale.
+    ``digest`` covers all of it: the sealed request's bytes, and the version of every memory that
+    the proposal would change or is compared with. A page carries it; a decision made on another
+    one is refused as stale.
     """
+
+    targets: Sequence[Memory]
+    known: Known
+    has_moved: bool
+    """A target changed since the proposal was made."""
+    digest: str
+
+
+def case_of(review: Review, *, now_ms: int) -> Case:
+    """Read what a decision rests on; at most three queries."""
+    targets = _targets_of(review)
+    then = [(target["id"], target["version"]) for target in review.targets]
+    adds = review.operation.kind == OperationKind.REMEMBER
+    # What was decided stays as it was: what became known later was no part of the decision.
+    open_addition = adds and bool(targets) and targets[0].is_pending
+    known = about(targets[0], now_ms=now_ms) if open_addition else Known()
+    return Case(
+        targets=targets,
+        known=known,
+        has_moved=then != [(memory.pk, memory.version) for memory in targets],
+        digest=_digest(review, targets, known),
+    )
+
+
+def _digest(review: Review, targets: Sequence[Memory], known: Known) -> str:
     return sealing.workspace_digest(
         review.workspace_id,
         {
             "review": review.pk,
             "request": bytes(review.operation.sealed_request).hex(),
             "targets": [[memory.pk, memory.version] for memory in targets],
+            "known": [[memory.pk, memory.version] for memory in known.memories],
         },
     )
-
-
-def has_moved(review: Review, targets: Sequence[Memory]) -> bool:
-    """Whether a target changed since the proposal was made."""
-    then = [(target["id"], target["version"]) for target in review.targets]
-    return then != [(memory.pk, memory.version) for memory in targets]
 
 
 def queue(workspace_id: str, *, limit: int = 200) -> list[Review]:

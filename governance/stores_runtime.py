@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db.models import Q
 
+from governance import execution
 from governance.embedding import embedder
-from stores.errors import StoreError
+from governance.models import MemoryVector
+from stores.errors import EmbedderMismatch, StoreError
 from stores.protocol import Replica
 from stores.registry import open_replica
 
@@ -48,11 +51,31 @@ def store_names() -> tuple[str, ...]:
 async def replicas(workspace_id: str) -> Sequence[Replica]:
     """The workspace's replicas, opened on first use. Call on the store loop."""
     if workspace_id not in _replicas:
+        await execution.read(check_vectors)
         _replicas[workspace_id] = [
             open_replica(url, workspace=workspace_id, embedder=embedder())
             for url in settings.STORE_URLS
         ]
     return _replicas[workspace_id]
+
+
+def check_vectors() -> None:
+    """Raises: EmbedderMismatch if the ledger holds vectors of another model; two index look-ups."""
+    model_id = embedder().model_id
+    others = MemoryVector.objects.filter(Q(model_id__lt=model_id) | Q(model_id__gt=model_id))
+    if (other := others.values_list("model_id", flat=True).first()) is not None:
+        raise EmbedderMismatch(
+            f"The ledger holds vectors of {other!r}, and {model_id!r} is configured."
+        )
+
+
+async def ensure_open(workspace_id: str) -> None:
+    """Open the workspace's stores, from any loop. Free once they are.
+
+    Raises: EmbedderMismatch, StoreUnavailable, StoreRefused.
+    """
+    if workspace_id not in _replicas:
+        await on_loop(replicas(workspace_id))
 
 
 async def replica(workspace_id: str, store: str) -> Replica:

@@ -115,6 +115,22 @@ async def carry_out(
     return answer
 
 
+async def earlier_answer(
+    call: Call, kind: OperationKind, request: Request, response_type: type[Response]
+) -> Answer[Response] | None:
+    """The answer this very request got before under its Idempotency-Key, if it has one.
+
+    For operations that would otherwise embed or look things up only to be told so.
+    Raises: KeyReused, InFlight, Denied.
+    """
+    if not call.idempotency_key:
+        return None
+    claim = idempotency.Claim.of(call, kind, request)
+    if not await execution.read(idempotency.find, claim):
+        return None
+    return _replayed(await idempotency.answer_to(claim), response_type)
+
+
 async def _finish(
     outcome: Outcome, respond: Callable[[Outcome, Sequence[str]], Response]
 ) -> Answer[Response]:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from stores.wire import MemoryType
+
 STATES_MAX: Final = 200
 TRANSITIONS_MAX: Final = 1_000
 #: As a transition's source: from every state.
@@ -85,6 +87,20 @@ def from_object(obj: Any) -> Procedure:
     _check_no_collision(procedure)
     _check_current_reachable(procedure)
     return procedure
+
+
+def as_answered(memory_type: MemoryType, content: str) -> str | dict[str, Any]:
+    """How recall gives content: a procedure as the object it describes, all else as it is.
+
+    Also as it is: what came into a store by another door and is no JSON object.
+    """
+    if memory_type is not MemoryType.PROCEDURAL:
+        return content
+    try:
+        machine = json.loads(content)
+    except ValueError:
+        return content
+    return machine if isinstance(machine, dict) else content
 
 
 def step(procedure: Procedure, trigger: str) -> Procedure:

@@ -188,7 +188,7 @@ class RecordStore:
         return RecallHit(
             id=record.id,
             type=record.type,
-            content=record.content,
+            content=procedures.as_answered(record.type, record.content),
             score=candidate.score,
             metadata=record.metadata,
             created_at=record.created_at,

@@ -30,6 +30,19 @@ def open_replica(url: str, *, workspace: str, embedder: Embedder) -> Replica:
     return opener(place, workspace, embedder)
 
 
+def discard(url: str) -> None:
+    """Throw away everything a store holds, so that it can be filled anew by another embedder.
+
+    For a store nobody has open. Raises: UnknownStore; StoreRefused if it cannot be done by URL.
+    """
+    scheme, _, place = url.partition("://")
+    if scheme == "sqlite-vec":
+        for suffix in ("", "-wal", "-shm"):
+            Path(place + suffix).unlink(missing_ok=True)
+    elif scheme != "memory":  # that one is gone with its process anyway
+        raise UnknownStore(f"no store answers to {scheme!r}; known are {', '.join(_OPENERS)}")
+
+
 def _open_sqlite_vec(place: str, workspace: str, embedder: Embedder) -> Replica:
     from stores.adapters.sqlite_vec import SqliteVecReplica
 

@@ -21,7 +21,7 @@ from governance.models import (
     User,
     Workspace,
 )
-from governance.review import shown_digest, targets_of
+from governance.review import case_of
 
 _numbers = itertools.count(1)
 
@@ -101,7 +101,7 @@ class World:
 
     def shown(self, review: Review) -> str:
         """What a page showing the review would carry."""
-        return shown_digest(review, targets_of(review))
+        return case_of(review, now_ms=now_ms()).digest
 
     def actions(self) -> list[str]:
         """The audit log's actions, oldest first."""

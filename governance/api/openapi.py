@@ -125,7 +125,9 @@ class DocumentedAPI(NinjaAPI):
 
 
 def _as_problem(status: int, response: dict[str, Any]) -> None:
-    response["content"] = {PROBLEM_TYPE: next(iter(response["content"].values()))}
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    own = {} if problem in response["content"].values() else response["content"]
+    response["content"] = {**own, PROBLEM_TYPE: problem}
     if status == HTTPStatus.UNAUTHORIZED:
         response["headers"] = {"WWW-Authenticate": _header("The scheme to use.")}
     if status == HTTPStatus.SERVICE_UNAVAILABLE:

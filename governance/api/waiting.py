@@ -17,7 +17,8 @@ from governance.writing import approval_url
 router = Router(tags=["operations"])
 
 WAIT_MAX_SECONDS = 60
-_POLL_SECONDS = 0.25
+_POLL_SECONDS = 0.1
+_POLL_SECONDS_MAX = 1.0
 
 
 class OperationState(BaseModel):
@@ -48,12 +49,14 @@ async def operation(
     """
     principal: Principal = request.auth  # type: ignore[attr-defined]
     deadline = time.monotonic() + wait
+    pause = _POLL_SECONDS
     while True:
         state = await execution.read(_state, principal, operation_id)
         remaining = deadline - time.monotonic()
         if not state.pending_approval or remaining <= 0:
             return state
-        await asyncio.sleep(min(_POLL_SECONDS, remaining))
+        await asyncio.sleep(min(pause, remaining))
+        pause = min(pause * 2, _POLL_SECONDS_MAX)  # a person takes longer than a machine
 
 
 def _state(principal: Principal, operation_id: str) -> OperationState:

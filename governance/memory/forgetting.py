@@ -7,6 +7,7 @@ from functools import partial
 from django.conf import settings
 
 from governance import effects, gate, policy, sealing, stores_runtime, writing
+from governance.filter_sql import narrowing
 from governance.gate import Call
 from governance.memory import references
 from governance.models import Effect, Memory, Operation, OperationKind, OperationStatus, Scope
@@ -101,7 +102,8 @@ def _reached(call: Call, request: ForgetRequest, condition: filters.Filter | Non
         by_id = by_id.filter(deleted_at__isnull=True)
     found = {memory.pk: memory for memory in by_id}
     if condition is not None:
-        for memory in mine.visible(now_ms=call.now_ms).iterator(chunk_size=500):
+        visible = mine.visible(now_ms=call.now_ms).filter(narrowing(condition))
+        for memory in visible.iterator(chunk_size=500):
             if filters.matches(condition, memory.as_record()):
                 found[memory.pk] = memory
     return [found[pk] for pk in sorted(found)]

@@ -23,6 +23,8 @@ async def merge(call: Call, request: MergeRequest) -> Answer[MergeResponse]:
     repeated, of different users), Conflict (they keep changing). Nothing is merged then.
     """
     await gate.check(call, Scope.MERGE, request.agent_id)
+    if earlier := await writing.earlier_answer(call, _KIND, request, MergeResponse):
+        return earlier  # the memories it names may be gone by now, by this very request
     for _ in range(_ATTEMPTS):
         memories = await execution.read(_named, call, request)
         # Computed before the transaction, which then checks that nothing moved meanwhile.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from governance import effects, gate, ledger, outbox, sealing, writing
+from governance import effects, gate, known, ledger, outbox, sealing, writing
 from governance.embedding import EmbeddedText, embed
 from governance.errors import Conflict
 from governance.gate import Call
@@ -59,12 +59,13 @@ def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outco
         return writing.deny(call, _KIND, request, ruling)
     if ruling.effect is Effect.ALLOW:
         operation, memory = _create(call, request, text)
+        parcels = outbox.enqueue([memory], now_ms=call.now_ms, vectors={memory.pk: text.vector})
         return Outcome(
             operation_id=operation.pk,
             status=OperationStatus.APPLIED,
             memory_ids=(memory.pk,),
             stored_at=call.now_ms,
-            parcels=outbox.enqueue([memory], now_ms=call.now_ms, vectors={memory.pk: text.vector}),
+            parcels=[*parcels, *_supersede_named(call, operation, memory)],
         )
     mark, twin = writing.waiting_twin(call, _KIND, request)
     if twin is not None:
@@ -74,6 +75,15 @@ def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outco
     return writing.stage(
         call, operation, review_id=review_id, mark=mark, ruling=ruling, targets=[memory]
     )
+
+
+def _supersede_named(call: Call, operation: Operation, memory: Memory) -> list[outbox.Parcel]:
+    """End what an unreviewed write names as replaced; it never replaces what it does not name."""
+    replaced = known.named_by(memory, known.beside(memory, now_ms=call.now_ms))
+    if not replaced:
+        return []
+    ledger.supersede(writing.change(call, operation, ""), replaced, by=memory)
+    return outbox.enqueue(replaced, now_ms=call.now_ms)
 
 
 def _create(

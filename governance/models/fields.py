@@ -9,6 +9,11 @@ from django.db import models
 EpochMsField = models.BigIntegerField
 
 
+def json_text(value: str) -> str:
+    """A string as it stands inside the JSON text of an ``ExactJsonField``, for ``__contains``."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 class ExactJsonField(models.TextField):  # type: ignore[type-arg]
     """JSON kept as text, so that it reads back exactly as written on every database.
 

@@ -158,6 +158,8 @@ class MemoryVector(models.Model):
                 fields=["memory", "model_id", "version_number"], name="one_vector_per_text"
             ),
         ]
+        # Tells at once whether there is a vector of another model than the one configured.
+        indexes = [models.Index(fields=["model_id"], name="vector_by_model")]
 
     def __str__(self) -> str:
         return f"{self.memory_id} by {self.model_id}"

@@ -5,8 +5,9 @@ from typing import Any
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
-from governance import access, execution, live
+from governance import execution, live
 from governance.errors import GovernanceError
+from governance.web.members import member_with_a_role
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels ships no types
@@ -20,7 +21,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.close()
             return
         try:
-            membership = await execution.read(access.membership_of, user)
+            membership = await execution.read(member_with_a_role, user)
         except GovernanceError:
             await self.close()
             return

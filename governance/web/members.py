@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from governance import access, execution
 from governance.errors import GovernanceError, NotAuthenticated
-from governance.models import Membership, Role
+from governance.models import Membership, Role, User
 
 P = ParamSpec("P")
 Show = Callable[Concatenate[HttpRequest, Membership, P], HttpResponse]
@@ -46,7 +46,15 @@ def member(request: HttpRequest) -> Membership:
     """
     if not request.user.is_authenticated:
         raise NotAuthenticated("Log in first.")
-    membership = access.membership_of(request.user)
+    return member_with_a_role(request.user)
+
+
+def member_with_a_role(user: User) -> Membership:
+    """A person's membership, if it lets them see pages; a service account's does not.
+
+    Raises: NotAllowed.
+    """
+    membership = access.membership_of(user)
     access.check_role(membership, *Role)
     return membership
 

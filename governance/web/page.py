@@ -108,6 +108,10 @@ class Comparison:
     memory_id: str
     content: str
     since: datetime
+    others: int
+    """Further memories that would be replaced with it."""
+    replaces: bool
+    """Whether approving replaces it, unless the reviewer chooses otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +147,24 @@ class Removals:
     @property
     def unlisted(self) -> int:
         return self.total - len(self.shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merger:
+    """What a merge makes of the memory that stays, and the memories that go into it."""
+
+    survivor: Addition | None
+    """None once it was decided: then only what went is told."""
+    removals: Removals
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing an approval does; ``choice`` says with which of the reviewer's choices only."""
+
+    text: str
+    choice: str = ""
+    """``replace`` | ``add`` | empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +207,10 @@ class Proposal:
     risk: Risk
     proposed_at: datetime
     origin: Origin
-    change: Addition | Removals | None
+    change: Addition | Removals | Merger | None
     """None once the words were erased."""
     flags: tuple[Flag, ...]
-    effects: tuple[str, ...]
+    effects: tuple[Effect, ...]
     approve_label: str
     verdicts: tuple[Verdict, ...]
     is_pending: bool
@@ -206,6 +228,25 @@ class Proposal:
     @property
     def is_addition(self) -> bool:
         return isinstance(self.change, Addition)
+
+    @property
+    def is_merge(self) -> bool:
+        return isinstance(self.change, Merger)
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether the viewer may approve another text than the proposed one."""
+        return self.is_pending and self.is_addition and self.may_approve
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether the reviewer chooses what becomes of what is known."""
+        return isinstance(self.change, Addition) and self.change.known is not None
+
+    @property
+    def form(self) -> str:
+        """The id of the form that approves."""
+        return "approve-panel" if self.is_careful else "approve-form"
 
     @property
     def is_careful(self) -> bool:

@@ -120,6 +120,10 @@ def _ballot(request: HttpRequest, review_id: str) -> decision.Ballot:
         shown=request.POST.get("shown", ""),
         reason=reason,
         request_id=request_id(request),
+        content=request.POST["content"].replace("\r\n", "\n")
+        if "content" in request.POST
+        else None,
+        replaces={"replace": True, "add": False}.get(request.POST.get("beside", "")),
     )
 
 
@@ -201,8 +205,11 @@ def _pane_context(
 
 def _toast_after_redirect(request: HttpRequest, membership: Membership) -> page.Toast | None:
     """Without scripts a decision redirects, naming what was decided."""
+    decided = request.GET.get("decided")
+    if not decided:
+        return None
     try:
-        item = access.access_review(membership, request.GET.get("decided", ""))
+        item = access.access_review(membership, decided)
     except NotFound:
         return None
     mine = item.decisions.filter(person=membership.user).order_by("-pk").first()

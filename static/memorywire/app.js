@@ -67,4 +67,4 @@ export const keysMayAct = (event) =>
   preferences.read("keys") !== "off"
   && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && !event.isComposing
   && !help?.open
-  && !event.target.closest?.("input, textarea, select, [contenteditable], dialog");
+  && !event.target.closest?.("input:not([type=radio]), textarea, select, [contenteditable], dialog");

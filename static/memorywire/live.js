@@ -7,8 +7,10 @@ const RECONNECT_MAX_MS = 15_000;
 
 const { changes, socket: socketPath, login } = document.body.dataset;
 const list = () => document.getElementById("queue-list");
+const openReview = () => document.getElementById("proposal").dataset.review ?? "";
 let lastHeard = Date.now();
 let offline = false;
+let held = false;
 let asking = false;
 let askAgain = false;
 
@@ -79,21 +81,22 @@ const showClosed = (state) => {
   if (!state || !place || place.childElementCount) return;
   place.replaceChildren(...state.childNodes);
   tell(place);
-  for (const part of proposal.querySelectorAll(".bar, .panel, .effect")) part.remove();
+  for (const part of proposal.querySelectorAll(".bar, .panel, .effect, #approve-form")) part.remove();
 };
 
 // An empty queue that is no longer empty opens its first proposal.
 const openFirst = () => {
-  if (document.getElementById("proposal").dataset.review) return;
+  if (openReview()) return;
   const first = document.querySelector(".row");
   if (!first || document.body.dataset.view === "list" && innerWidth < 1024) return;
   window.htmx.ajax("GET", first.href, { target: "#proposal", swap: "outerHTML" });
 };
 
-const show = (html) => {
+const show = (html, open) => {
   const page = new DOMParser().parseFromString(html, "text/html");
   showList(document.adoptNode(page.getElementById("queue-list")));
-  showClosed(page.getElementById("open-state"));
+  // Another proposal may have been opened since the question was asked.
+  if (openReview() === open) showClosed(page.getElementById("open-state"));
   openFirst();
 };
 
@@ -110,7 +113,7 @@ const tellConnection = (isOff) => {
 };
 
 const ask = async () => {
-  const open = document.getElementById("proposal").dataset.review ?? "";
+  const open = openReview();
   const query = new URLSearchParams({ cursor: list().dataset.cursor, open });
   const response = await fetch(`${changes}?${query}`, {
     headers: { "X-Requested-With": "XMLHttpRequest" }, signal: AbortSignal.timeout(POLL_MS),
@@ -121,12 +124,14 @@ const ask = async () => {
   }
   if (!response.ok) throw new Error(`The server answered ${response.status}`);
   lastHeard = Date.now();
-  if (response.status === 200) show(await response.text());
+  const news = response.status === 200 ? await response.text() : "";
+  if (held) askAgain = true;
+  else if (news) show(news, open);
 };
 
 // One question at a time; whatever is announced meanwhile is asked about right after.
 export const refresh = async () => {
-  if (asking) { askAgain = true; return; }
+  if (asking || held) { askAgain = true; return; }
   asking = true;
   try {
     await ask();
@@ -136,8 +141,12 @@ export const refresh = async () => {
   } finally {
     asking = false;
   }
-  if (askAgain) { askAgain = false; refresh(); }
+  if (askAgain && !held) { askAgain = false; refresh(); }
 };
+
+// While a decision is on its way its own answer comes first: news of it would take its form away.
+export const hold = () => { held = true; };
+export const release = () => { held = false; refresh(); };
 
 const listen = (failures = 0) => {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";

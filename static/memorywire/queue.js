@@ -1,12 +1,13 @@
 // The queue: which row is open, the panels under a proposal, deciding by key.
 import { keysMayAct } from "./app.js";
-import { isOffline, refresh } from "./live.js";
+import { hold, isOffline, refresh, release } from "./live.js";
 
 // After a proposal came in, keys rest: a second press must not decide what nobody has read.
 const REST_MS = 350;
 const DIGIT = /^[1-9]$/;
 let restUntil = 0;
 let undecided = true;
+let stayInList = false;
 
 const find = (selector, within = document) => within.querySelector(selector);
 const proposal = () => document.getElementById("proposal");
@@ -36,13 +37,23 @@ const step = (by) => {
   const next = at < 0 ? listed[0] : listed[at + by];
   if (!next) return;
   // Whoever walks through the list stays in it; everyone else is taken to the proposal.
-  if (document.activeElement.closest?.(".row")) next.focus();
+  stayInList = document.activeElement.closest?.(".row") !== null;
+  if (stayInList) next.focus();
   next.click();
+};
+
+// A disabled field is not sent: what is approved is the agent's text unless the field is open.
+const setEditing = (on) => {
+  for (const field of document.querySelectorAll("[data-edit]")) {
+    field.hidden = !on;
+    find("textarea", field).disabled = !on;
+  }
 };
 
 const closePanels = () => {
   const open = panels().find((panel) => !panel.hidden);
   for (const panel of panels()) panel.hidden = true;
+  setEditing(false);
   if (open) find(`[aria-controls="${open.id}"]`)?.focus();
 };
 
@@ -62,12 +73,20 @@ const acts = {
   previous: () => step(-1),
   cancel: closePanels,
   reject: () => openPanel("reject"),
+  edit: () => {
+    const form = find("[data-edit]")?.closest("form");
+    if (!form) return;
+    closePanels();
+    form.hidden = false;
+    setEditing(true);
+    find("textarea", form).focus();
+  },
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");
-    else find("#approve-form button")?.click();
+    else find('.bar button[form="approve-form"]')?.click();
   },
 };
-const keys = { j: "next", k: "previous", a: "approve", r: "reject" };
+const keys = { j: "next", k: "previous", a: "approve", e: "edit", r: "reject" };
 
 const showDiff = (button) => {
   const frame = button.closest(".frame");
@@ -109,8 +128,14 @@ document.addEventListener("keydown", (event) => {
 // htmx asks here before every request: decisions are off while nobody would hear them.
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.requestConfig.verb !== "post") return;
-  if (isOffline()) event.preventDefault();
-  else undecided = false;
+  if (isOffline()) { event.preventDefault(); return; }
+  undecided = false;
+  hold();
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.requestConfig.verb !== "post") return;
+  undecided = true;
+  release();
 });
 document.addEventListener("submit", (event) => {
   if (isOffline()) event.preventDefault();
@@ -131,28 +156,24 @@ const say = (text) => {
   find("#toast").replaceChildren(box);
 };
 document.addEventListener("htmx:responseError", (event) => {
-  undecided = true;
-  say(`The server answered ${event.detail.xhr.status}. Nothing was changed; load the page again.`);
+  say(`The server answered ${event.detail.xhr.status}. Load the page again to see what holds.`);
 });
 document.addEventListener("htmx:sendError", () => {
-  undecided = true;
-  say("The server cannot be reached. Nothing was changed.");
+  say("The server cannot be reached. What became of it shows once it is back.");
   refresh();
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id !== "proposal") return;
-  undecided = true;
   restUntil = performance.now() + REST_MS;
   const dismiss = find("[data-dismiss]");
   if (dismiss) dismiss.hidden = false;
   document.body.dataset.view = "proposal";
   const row = markCurrent();
   row?.scrollIntoView({ block: "nearest" });
-  if (!document.activeElement.closest?.(".row")) {
-    find("#proposal-title")?.focus({ preventScroll: true });
-  }
-  if (event.detail.requestConfig?.verb === "post") refresh();
+  if (!stayInList) find("#proposal-title")?.focus({ preventScroll: true });
+  scrollTo({ top: 0 });  // narrow screens scroll the page itself
+  stayInList = false;
 });
 
 document.addEventListener("queue:listed", markCurrent);

@@ -81,7 +81,7 @@ class Session:
         request = {"agent_id": AGENT, "query": query} | fields
         return (await self._store.recall(RecallRequest(**request))).results
 
-    async def recall(self, query: str, **fields: Any) -> list[str]:
+    async def recall(self, query: str, **fields: Any) -> list[Any]:
         return [hit.content for hit in await self.hits(query, **fields)]
 
     async def forget(self, **fields: Any) -> ForgetResponse:

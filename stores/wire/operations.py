@@ -11,7 +11,7 @@ import unicodedata
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from stores.wire import limits
@@ -156,7 +156,8 @@ class RecallHit(BaseModel):
 
     id: str
     type: WireMemoryType
-    content: str
+    content: str | dict[str, JsonValue]
+    """The text; of a procedure the state machine as an object."""
     score: Annotated[float, Field(allow_inf_nan=False)]
     metadata: Metadata = Field(default_factory=dict)
     created_at: int

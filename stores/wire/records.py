@@ -3,7 +3,8 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
 
 from stores.wire import limits
 
@@ -17,8 +18,21 @@ class MemoryType(StrEnum):
     EMOTIONAL = "emotional"
 
 
+def _is_milliseconds(value: int) -> int:
+    if 0 < value < limits.EPOCH_MS_MIN:
+        raise PydanticCustomError(
+            "time_in_seconds",
+            "must be milliseconds since 1970, and this can only be seconds: multiply by 1000",
+        )
+    return value
+
+
 #: A point in time: integer milliseconds since 1970-01-01 UTC.
-EpochMs = Annotated[int, Field(ge=limits.EPOCH_MS_MIN, le=limits.EPOCH_MS_MAX)]
+EpochMs = Annotated[
+    int,
+    AfterValidator(_is_milliseconds),
+    Field(ge=limits.EPOCH_MS_MIN, le=limits.EPOCH_MS_MAX),
+]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 #: Accepts the wire's string even in a strict model.
 WireMemoryType = Annotated[MemoryType, Field(strict=False)]

@@ -1,5 +1,7 @@
 """Who looks at a page."""
 
+from django.utils.text import get_text_list
+
 from governance.models import Membership, Role
 from governance.web import page
 
@@ -9,7 +11,7 @@ def viewer(membership: Membership, *, waiting: int) -> page.Viewer:
     return page.Viewer(
         name=membership.user.label,
         workspace=membership.workspace.name,
-        roles=" and ".join(roles).capitalize(),
+        roles=get_text_list(roles, "and").capitalize(),
         waiting=waiting,
     )
 

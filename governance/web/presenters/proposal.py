@@ -4,15 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from governance import known, review
+from governance import effects, review
 from governance.clock import now_ms
 from governance.diff import ABSENT, FieldChange, Kind, diff_fields
+from governance.known import Known
 from governance.models import Membership, Memory, Operation, Review, ReviewStatus, Verdict
 from governance.screening import codepoints
 from governance.screening.codepoints import Mark
 from governance.web import page
 from governance.web.presenters.people import may_decide
 from governance.web.presenters.reading import Reading, moment
+from stores.wire import MergeStrategy
 
 _REMOVALS_SHOWN = 50
 _EXPIRES = "expires"
@@ -21,23 +23,23 @@ VERBS = {Verdict.APPROVE.value: "approved", Verdict.REJECT.value: "rejected"}
 
 def proposal(membership: Membership, item: Review) -> page.Proposal:
     """A proposal as a member of its workspace sees it."""
-    targets = review.targets_of(item)
-    reading = Reading(item, targets[0] if targets else None)
+    case = review.case_of(item, now_ms=now_ms())
+    reading = Reading(item, case.targets[0] if case.targets else None)
     return page.Proposal(
         review_id=item.pk,
-        shown=review.shown_digest(item, targets),
+        shown=case.digest,
         title=reading.title,
         what=_what(reading),
         risk=reading.risk,
         proposed_at=moment(item.created_at_ms),
         origin=_origin(item.operation, reading.asked),
-        change=_change(reading, targets),
+        change=_change(reading, case),
         flags=_flags(reading),
-        effects=_effects(reading),
-        approve_label=_approve_label(reading),
+        effects=_effects(reading, case),
+        approve_label=_approve_label(reading, case),
         verdicts=verdicts(item),
         is_pending=item.status == ReviewStatus.PENDING,
-        has_moved=review.has_moved(item, targets),
+        has_moved=case.has_moved,
         may_decide=may_decide(membership),
         is_proposer=membership.user_id in review.proposers(item.operation),
     )
@@ -78,30 +80,58 @@ def _origin(operation: Operation, asked: Mapping[str, Any]) -> page.Origin:
     )
 
 
-def _change(reading: Reading, targets: Sequence[Memory]) -> page.Addition | page.Removals | None:
+def _change(
+    reading: Reading, case: review.Case
+) -> page.Addition | page.Removals | page.Merger | None:
     if reading.request is None or reading.first is None:
         return None
+    if reading.is_merge:
+        return _merger(reading, case.targets)
     if not reading.is_addition:
-        return _removals(reading, targets)
-    return None if reading.first.erased_at else _addition(reading.first, reading.hidden)
+        return _removals(reading, case.targets)
+    return None if reading.first.erased_at else _addition(reading.first, reading.hidden, case.known)
 
 
-def _addition(memory: Memory, hidden: int) -> page.Addition:
-    # What is decided is shown as it is: what became known later was no part of the decision.
-    other = known.same_subject(memory, now_ms=now_ms()) if memory.is_pending else None
+def _merger(reading: Reading, targets: Sequence[Memory]) -> page.Merger | None:
+    """The canonical memory before and after, and those that would go."""
+    if reading.review.status != ReviewStatus.PENDING or any(item.erased_at for item in targets):
+        return page.Merger(survivor=None, removals=_removals(reading, targets))
+    strategy = MergeStrategy(reading.asked["strategy"])
+    survivor = effects.survivor_of(targets, strategy, now_ms=now_ms())
+    canonical = targets[0]
+    after = Memory(
+        content=survivor.content,
+        metadata=survivor.metadata,
+        confidence=survivor.confidence,
+        source=survivor.source,
+        expires_at=survivor.expires_at,
+    )
+    known = Known(memories=[canonical], replaces=True)
+    return page.Merger(
+        survivor=_addition(after, codepoints.count(after.content), known),
+        removals=_removals(reading, targets[1:]),
+    )
+
+
+def _addition(memory: Memory, hidden: int, known: Known) -> page.Addition:
+    other = known.memories[0] if known.memories else None
     changes = diff_fields(_fields(other) if other else {}, _fields(memory))
     return page.Addition(
         content=memory.content,
         hidden=hidden,
         fields=tuple(_field(change) for change in changes if change.kind is not Kind.SAME),
         unchanged=tuple(_field(change) for change in changes if change.kind is Kind.SAME),
-        known=_comparison(other) if other else None,
+        known=_comparison(other, known) if other else None,
     )
 
 
-def _comparison(memory: Memory) -> page.Comparison:
+def _comparison(memory: Memory, known: Known) -> page.Comparison:
     return page.Comparison(
-        memory_id=memory.pk, content=memory.content, since=moment(memory.created_at)
+        memory_id=memory.pk,
+        content=memory.content,
+        since=moment(memory.created_at),
+        others=len(known.memories) - 1,
+        replaces=known.replaces,
     )
 
 
@@ -149,7 +179,7 @@ def _removals(reading: Reading, targets: Sequence[Memory]) -> page.Removals:
             )
             for memory in targets[:_REMOVALS_SHOWN]
         ),
-        total=len(then),
+        total=len(then) - (1 if reading.is_merge else 0),
         is_for_good=reading.is_for_good,
     )
 
@@ -184,19 +214,47 @@ def _reason_flag(reason: Mapping[str, Any]) -> page.Flag:
             title=f"Rule “{reason['rule']}”",
             detail=f"Version {reason['version']} of this rule asks for a person.",
         )
+    if reason["kind"] == "many":
+        return page.Flag(
+            title=f"Takes {reason['count']} memories",
+            detail=f"A forget by filter that takes more than {reason['limit']} waits for a person.",
+        )
     return page.Flag(title="The agent asked", detail="It wants a person to look at this first.")
 
 
-def _effects(reading: Reading) -> tuple[str, ...]:
+def _effects(reading: Reading, case: review.Case) -> tuple[page.Effect, ...]:
     if reading.is_addition:
-        return ("Applies at once", "Adds 1 memory", "Can be forgotten later")
+        return (page.Effect("Applies at once"), *_beside(case.known), _REVERSIBLE)
+    return tuple(map(page.Effect, _effects_on_what_is_there(reading, case)))
+
+
+_REVERSIBLE = page.Effect("Can be forgotten later")
+
+
+def _beside(known: Known) -> tuple[page.Effect, ...]:
+    """What becomes of what is known, by the reviewer's choice where there is one."""
+    count = len(known.memories)
+    if not count:
+        return (page.Effect("Adds 1 memory"),)
+    replaces = f"Replaces {count} {'memory' if count == 1 else 'memories'}"
+    return (
+        page.Effect(replaces, choice="replace"),
+        page.Effect("Adds 1 memory, changes none", choice="add"),
+    )
+
+
+def _effects_on_what_is_there(reading: Reading, case: review.Case) -> tuple[str, ...]:
+    if reading.is_merge:
+        return (f"Makes one memory of {len(case.targets)}", "Old ids then mean the one that stays")
     if reading.is_for_good:
         return (f"Erases {reading.memories} from the ledger and every store", "Cannot be undone")
     return (f"Takes {reading.memories} out of recall at once", "The words stay in the ledger")
 
 
-def _approve_label(reading: Reading) -> str:
+def _approve_label(reading: Reading, case: review.Case) -> str:
     if reading.is_addition:
         return "Approve"
+    if reading.is_merge:
+        return f"Approve and merge {len(case.targets)}"
     verb = "erase" if reading.is_for_good else "forget"
     return f"Approve and {verb} {len(reading.review.targets)}"

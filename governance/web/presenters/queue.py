@@ -50,15 +50,19 @@ def _row(reading: Reading) -> page.QueueRow:
     )
 
 
+_REASONS = {
+    "rule": "stopped by a rule",
+    "agent": "asked by the agent",
+    "many": "takes many memories",
+}
+
+
 def _why(reading: Reading) -> str:
     """The first reason in a few words, and how many more there are."""
     reasons = [
         *(["erases for good"] if reading.is_for_good else []),
         *(["hidden text"] if reading.hidden else []),
-        *(
-            "stopped by a rule" if reason["kind"] == "rule" else "asked by the agent"
-            for reason in reading.review.reasons
-        ),
+        *(_REASONS.get(reason["kind"], "waits for a person") for reason in reading.review.reasons),
     ]
     more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
     return reasons[0] + more if reasons else "waits for a person"

@@ -41,6 +41,10 @@ class Reading:
         return self.review.operation.kind == OperationKind.REMEMBER
 
     @property
+    def is_merge(self) -> bool:
+        return self.review.operation.kind == OperationKind.MERGE
+
+    @property
     def is_for_good(self) -> bool:
         return bool(self.asked.get("hard_delete"))
 
@@ -79,6 +83,8 @@ class Reading:
         if self.is_addition:
             thing = _THINGS.get(self.asked.get("type", ""), "a memory")
             return Title(lead=f"Remember {thing}", subject=self._subject)
+        if self.is_merge:
+            return Title(lead=f"Merge {self.memories} into one", subject="")
         for_good = ", for good" if self.is_for_good else ""
         return Title(lead=f"Forget {self.memories}{for_good}", subject="")
 

@@ -16,11 +16,11 @@ _PROCEDURE: Final = {
 
 
 @scenario
-async def a_procedure_is_kept_as_written(s: Session) -> None:
+async def a_procedure_is_answered_as_the_object_it_describes(s: Session) -> None:
     s.needs(Capability.PROCEDURAL)
     content = json.dumps(_PROCEDURE, indent=3)
     await s.remember(content, type="procedural")
-    assert await s.recall("book flight") == [content]
+    assert await s.recall("book flight") == [_PROCEDURE]
 
 
 @scenario
