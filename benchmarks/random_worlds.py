@@ -8,7 +8,6 @@ question may see is decided here again, the slow and obvious way, from what was 
 """
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -19,12 +18,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from governance.models import Workspace
+from benchmarks import bulk
+from benchmarks.bulk import Written
 
 WORDS = ("apple", "pie", "red", "bicycle", "train", "noon", "tea", "oslo")
 WORDLESS = "?!"
@@ -43,21 +42,6 @@ FILTERS: tuple[tuple[dict[str, Any], Callable[[dict[str, Any]], bool]], ...] = (
     ({"$not": {"n": {"$lt": 9}}}, lambda data: data["n"] >= 9),
     ({"deep.n": {"$in": [1, 2]}}, lambda data: data["deep"]["n"] in (1, 2)),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """One memory as it was written, and what became of it."""
-
-    id: str
-    agent_id: str
-    user_id: str | None
-    type: str
-    content: str
-    metadata: dict[str, Any]
-    created_at: int
-    expires_at: int | None
-    state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,18 +171,8 @@ class _Campaign:
         self, memories: Sequence[Written], *, late: float = 0, chance: random.Random | None = None
     ) -> None:
         """To the ledger and, but for a share of ``late`` ones, to the store."""
-        from governance import execution, outbox
-        from governance.models import Delivery
-
-        vectors = _vectors({memory.content for memory in memories})
-        for start in range(0, len(memories), 500):
-            batch = memories[start : start + 500]
-            execution.write_sync(_write, self._workspace, batch, vectors, self.now_ms)
-        chosen = [memory.id for memory in memories if chance and chance.random() < late]
-        far = self.now_ms + DAY_MS
-        execution.write_sync(Delivery.objects.filter(memory_id__in=chosen).update, due_at_ms=far)
-        while outbox.deliver_due(now_ms=self.now_ms + 1):
-            pass
+        held_back = {memory.id for memory in memories if chance and chance.random() < late}
+        bulk.write(self._workspace, memories, now_ms=self.now_ms, held_back=held_back)
         self.written += memories
 
     def _question(self, chance: random.Random, agent_id: str) -> dict[str, Any]:
@@ -264,7 +238,7 @@ class _Campaign:
         """By vectors alone the best k scores are known exactly."""
         from django.conf import settings
 
-        vectors = _vectors({WORDLESS, *(memory.content for memory in visible)})
+        vectors = bulk.vectors({WORDLESS, *(memory.content for memory in visible)})
         query = vectors[WORDLESS].vector
         weight = {"live": 1.0, "demoted": settings.ENVIRONMENT.demotion_factor}
         expected = sorted(
@@ -283,83 +257,6 @@ class _Campaign:
 
 def _passes(raw: dict[str, Any], metadata: dict[str, Any]) -> bool:
     return next(passes for known, passes in FILTERS if known == raw)(metadata)
-
-
-def _vectors(texts: set[str]) -> dict[str, Any]:
-    from governance.embedding import embed
-
-    async def embed_all() -> list[Any]:
-        return [await embed(text) for text in ordered]
-
-    ordered = sorted(texts)
-    return dict(zip(ordered, asyncio.run(embed_all()), strict=True))
-
-
-def _write(
-    workspace: "Workspace", memories: Sequence[Written], vectors: dict[str, Any], now_ms: int
-) -> None:
-    """Through the ledger, as the operations would, in one transaction and under one operation."""
-    from governance import audit, ledger, outbox, sealing
-    from governance.models import OperationKind, OperationStatus
-    from stores.wire import RememberRequest
-
-    operation = ledger.record_operation(
-        workspace_id=workspace.pk,
-        kind=OperationKind.REMEMBER,
-        status=OperationStatus.APPLIED,
-        agent_id="campaign",
-        user_id=None,
-        request={},
-        key=sealing.new_data_key(workspace.pk),
-        api_key_id=None,
-        proposer_id=None,
-        request_id="campaign",
-        now_ms=now_ms,
-    )
-    change = ledger.Change(
-        action="memory.remembered",
-        actor=audit.Actor.system("campaign"),
-        now_ms=now_ms,
-        operation=operation,
-    )
-    made = []
-    for memory in memories:
-        request = RememberRequest.model_validate(
-            {
-                "agent_id": memory.agent_id,
-                "user_id": memory.user_id,
-                "type": memory.type,
-                "content": memory.content,
-                "metadata": memory.metadata,
-                "created_at": memory.created_at,
-                "expires_at": memory.expires_at,
-            }
-        )
-        row = ledger.create(
-            change,
-            request,
-            memory_id=memory.id,
-            key=sealing.new_data_key(workspace.pk),
-            text=vectors[memory.content],
-            staged=memory.state in ("staged", "rejected"),
-        )
-        _become(change, row, memory.state)
-        made.append(row)
-    outbox.enqueue(made, now_ms=now_ms, claimed=False)
-
-
-def _become(change: Any, row: Any, state: str) -> None:
-    from governance import ledger
-    from governance.models import EndReason
-
-    if state == "rejected":
-        ledger.end(change, [row], EndReason.REJECTED)
-    elif state == "forgotten":
-        ledger.end(change, [row], EndReason.FORGOTTEN)
-    elif state == "erased":
-        ledger.erase(change, [row])
-    elif state in ("archived", "demoted"):
-        ledger.mark(change, [row], **{f"{state}_at": change.now_ms})
 
 
 def main() -> int:
