@@ -10,24 +10,33 @@ import os
 import subprocess
 import sys
 import tarfile
-import venv
 from pathlib import Path
 
+from benchmarks import peer
 from benchmarks.local_server import ROOT, started
-from benchmarks.peer import VERSION, cache_folder
-
-_NEEDS = (f"memorywire=={VERSION}", "pytest", "pytest-asyncio", "httpx", "sqlite-vec")
 
 
 def main() -> int:
-    folder = cache_folder() / "published-suite"
-    python = _environment(folder / "venv")
+    folder = peer.cache_folder() / "published-suite"
     suite = _suite(folder)
     with started() as server:
         return subprocess.run(
             [
-                python, "-m", "pytest", "tests/conformance", "-p", "plugin", "-k", "sqlite-vec",
-                "-o", "asyncio_mode=auto", "-o", "addopts=", "-p", "no:cacheprovider", "-q",
+                peer.python(),
+                "-m",
+                "pytest",
+                "tests/conformance",
+                "-p",
+                "plugin",
+                "-k",
+                "sqlite-vec",
+                "-o",
+                "asyncio_mode=auto",
+                "-o",
+                "addopts=",
+                "-p",
+                "no:cacheprovider",
+                "-q",
             ],  # fmt: skip
             cwd=suite,
             env=os.environ
@@ -40,30 +49,17 @@ def main() -> int:
         ).returncode
 
 
-def _environment(folder: Path) -> str:
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        _pip(str(python), "install", *_NEEDS)
-        (folder / "ready").touch()
-    return str(python)
-
-
 def _suite(folder: Path) -> Path:
     """The unpacked sdist."""
-    unpacked = folder / f"memorywire-{VERSION}"
+    unpacked = folder / f"memorywire-{peer.VERSION}"
     if not unpacked.exists():
-        _pip(
+        peer.pip(
             sys.executable, "download", "--no-deps", "--no-binary", "memorywire",
-            "--dest", str(folder), f"memorywire=={VERSION}",
+            "--dest", str(folder), f"memorywire=={peer.VERSION}",
         )  # fmt: skip
-        with tarfile.open(folder / f"memorywire-{VERSION}.tar.gz") as archive:
+        with tarfile.open(folder / f"memorywire-{peer.VERSION}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return unpacked
-
-
-def _pip(python: str, *arguments: str) -> None:
-    subprocess.run([python, "-m", "pip", "--quiet", *arguments], check=True)
 
 
 if __name__ == "__main__":
