@@ -92,7 +92,7 @@ def _peers() -> dict[str, Any]:
                 str(DATA),
                 str(Path(folder) / "peer.db"),
                 str(WARM_UP),
-            ],  # fmt: skip
+            ],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,

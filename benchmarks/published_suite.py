@@ -37,7 +37,7 @@ def main() -> int:
                 "-p",
                 "no:cacheprovider",
                 "-q",
-            ],  # fmt: skip
+            ],
             cwd=suite,
             env=os.environ
             | {
@@ -54,9 +54,15 @@ def _suite(folder: Path) -> Path:
     unpacked = folder / f"memorywire-{peer.VERSION}"
     if not unpacked.exists():
         peer.pip(
-            sys.executable, "download", "--no-deps", "--no-binary", "memorywire",
-            "--dest", str(folder), f"memorywire=={peer.VERSION}",
-        )  # fmt: skip
+            sys.executable,
+            "download",
+            "--no-deps",
+            "--no-binary",
+            "memorywire",
+            "--dest",
+            str(folder),
+            f"memorywire=={peer.VERSION}",
+        )
         with tarfile.open(folder / f"memorywire-{peer.VERSION}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return unpacked

@@ -49,6 +49,12 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
+#: The API's own, all asynchronous: see memorywire_site/api_handler.py.
+API_MIDDLEWARE = [
+    "governance.web.middleware.request_id",
+    "governance.web.middleware.transport_security",
+]
+
 ROOT_URLCONF = "memorywire_site.urls"
 ASGI_APPLICATION = "memorywire_site.asgi.application"
 TEMPLATES = [

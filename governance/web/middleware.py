@@ -3,8 +3,9 @@
 import re
 from collections.abc import Awaitable, Callable
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.security import SecurityMiddleware
 from django.utils.decorators import async_only_middleware
 
 from governance.ids import new_id
@@ -25,5 +26,25 @@ def request_id(
         response = await get_response(request)
         response["X-Request-ID"] = chosen
         return response
+
+    return middleware
+
+
+@async_only_middleware
+def transport_security(
+    get_response: Callable[[HttpRequest], Awaitable[HttpResponse]],
+) -> Callable[[HttpRequest], Awaitable[HttpResponse]]:
+    """What Django's own does for pages, without its hop to a thread: for the API.
+
+    Refuses unknown hosts, sends plain http to https where the public address is one, and sets the
+    security headers.
+    """
+    security = SecurityMiddleware(lambda request: HttpResponse())
+
+    async def middleware(request: HttpRequest) -> HttpResponse:
+        request.get_host()  # raises DisallowedHost, answered with 400
+        if (redirect := security.process_request(request)) is not None:
+            return redirect
+        return security.process_response(request, await get_response(request))
 
     return middleware
