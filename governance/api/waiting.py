@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from governance import access, execution
 from governance.access import Principal
+from governance.api.openapi import refusals
 from governance.models import Operation, OperationStatus
 from governance.writing import approval_url
 
@@ -36,7 +37,7 @@ class OperationState(BaseModel):
     """The protocol's governance response: approved, reviewer, reviewed_at, reason."""
 
 
-@router.get("/operations/{operation_id}", response=OperationState)
+@router.get("/operations/{operation_id}", response={200: OperationState, **refusals(401, 404, 422)})
 async def operation(
     request: HttpRequest,
     operation_id: str,
