@@ -12,7 +12,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-PROJECT = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parent
+PROJECT = _PACKAGE.parent
+"""The folder the packages lie in: the source tree, or site-packages."""
+
+ASSETS = _PACKAGE if (_PACKAGE / "templates").is_dir() else PROJECT
+"""The folder of ``templates`` and ``static``: the wheel carries them inside this package."""
 
 
 class Environment(BaseSettings):

@@ -54,7 +54,7 @@ ASGI_APPLICATION = "memorywire_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [environment.PROJECT / "templates"],
+        "DIRS": [environment.ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -103,7 +103,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [environment.PROJECT / "static"]
+STATICFILES_DIRS = [environment.ASSETS / "static"]
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # whitenoise looks here too and complains of nothing
 STORAGES = {
