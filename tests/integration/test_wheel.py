@@ -1,4 +1,4 @@
-"""The wheel alone, in an environment of its own and far from the source tree: it sets up, serves."""
+"""The wheel alone, far from the source tree and in an environment of its own: it serves."""
 
 import shutil
 import subprocess
