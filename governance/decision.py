@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass, field
 
-from governance import access, audit, compaction, effects, execution, ledger, outbox, review
+from governance import (
+    access,
+    audit,
+    compaction,
+    effects,
+    execution,
+    ledger,
+    metrics,
+    outbox,
+    review,
+)
 from governance.clock import now_ms as clock_ms
 from governance.errors import AlreadyDecided, GovernanceError, SelfApproval, StaleProposal
 from governance.models import (
@@ -59,6 +69,7 @@ async def decide(ballot: Ballot) -> Decided:
     outcome = await execution.write(_decide, ballot, merger, now_ms=now_ms)
     if isinstance(outcome, GovernanceError):
         raise outcome  # raised here, after the commit that keeps the refusal's audit row
+    metrics.decisions.labels(outcome.verdict.value).inc()
     await outbox.deliver_now(outcome.parcels)
     if outcome.erased:
         await compaction.compact_ledger()

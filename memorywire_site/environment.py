@@ -49,6 +49,12 @@ class Environment(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """The least severe log line that is written."""
 
+    log_format: Literal["json", "line"] | None = None
+    """How log lines are written. Unset: lines on a terminal, JSON elsewhere."""
+
+    metrics: bool = False
+    """Answer Prometheus at /metrics. Whoever reaches the port may read them."""
+
     embedder: str = "minilm"
     """minilm | static | sentence-transformers[:path]."""
 

@@ -2,7 +2,7 @@
 
 from csp.constants import NONE, SELF
 
-from memorywire_site import environment, secret_files
+from memorywire_site import environment, logs, secret_files
 
 ENVIRONMENT = environment.load()
 HOME = ENVIRONMENT.home
@@ -37,6 +37,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "governance.web.middleware.request_id",
+    "governance.web.observing.observe",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -118,6 +119,8 @@ WHITENOISE_USE_FINDERS = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_https
 SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_https
+# Asked on the machine itself, past the proxy that speaks https.
+SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$", "^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.is_https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENVIRONMENT.is_https
@@ -161,10 +164,4 @@ CELERY_BEAT_SCHEDULE = {
 STORE_URLS = ENVIRONMENT.store_urls or [f"sqlite-vec://{HOME / 'store.sqlite3'}"]
 EMBEDDER = ENVIRONMENT.embedder
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": ENVIRONMENT.log_level},
-}
+LOGGING = logs.configuration(level=ENVIRONMENT.log_level, format=ENVIRONMENT.log_format)

@@ -25,7 +25,7 @@ class Command(BaseCommand):
             "memorywire_site.asgi:application",
             host=environment.host,
             port=environment.port,
-            log_level=environment.log_level.lower(),
+            log_config=None,  # the project's own: see memorywire_site/logs.py
             access_log=False,
             lifespan="off",
             proxy_headers=True,
