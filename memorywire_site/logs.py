@@ -26,6 +26,7 @@ _FLOORS = {
     "celery": "WARNING",  # every task received and done
     "django.db.backends": "INFO",  # every statement with its values
     "uvicorn": "INFO",  # every header of a socket's first request, cookies included
+    "uvicorn.access": "CRITICAL",  # every address with its query
 }
 
 #: Exceptions whose messages speak of files, tables and models.
