@@ -2,10 +2,13 @@
 
 from csp.constants import NONE, SELF
 
-from memorywire_site import environment, logs, secret_files
+from memorywire_site import __version__, environment, logs, secret_files
 
 ENVIRONMENT = environment.load()
+VERSION = __version__
 HOME = ENVIRONMENT.home
+#: Asked before anything is put there.
+HOME_WAS_EMPTY = not HOME.is_dir() or not any(HOME.iterdir())
 HOME.mkdir(parents=True, exist_ok=True, mode=0o700)  # live memories lie here in clear
 
 _SECRETS = HOME / "secrets"
