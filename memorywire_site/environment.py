@@ -43,6 +43,9 @@ class Environment(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Further host names to answer to, separated by commas."""
 
+    trusted_proxies: Annotated[list[str], NoDecode] = Field(default=["127.0.0.1", "::1"])
+    """Whose X-Forwarded-Proto and X-Forwarded-For are believed: addresses or networks."""
+
     debug: bool = False
     """Django's debug pages. Never on a server that others reach."""
 
@@ -85,7 +88,7 @@ class Environment(BaseSettings):
     sweep_interval_seconds: float = Field(default=30.0, ge=0.1, le=86_400)
     """How often expired memories are swept and undelivered states are sent again."""
 
-    @field_validator("allowed_hosts", "store_urls", mode="before")
+    @field_validator("allowed_hosts", "trusted_proxies", "store_urls", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         if isinstance(value, str):

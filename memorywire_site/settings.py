@@ -124,7 +124,6 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_https
 # Asked on the machine itself, past the proxy that speaks https.
 SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$", "^metrics$"]
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.is_https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENVIRONMENT.is_https
 SECURE_REFERRER_POLICY = "same-origin"

@@ -127,6 +127,14 @@ def test_a_manifest_that_names_a_way_out_is_refused(taken: bytes, tmp_path: Path
     assert not (tmp_path / "outside").exists()
 
 
+def test_an_archive_that_lacks_a_member_is_refused(taken: bytes, tmp_path: Path) -> None:
+    (tmp_path / "unpacked").mkdir()
+    with tarfile.open(fileobj=io.BytesIO(taken)) as tar:
+        last = tar.getmembers()[-1]
+    with pytest.raises(archive.ArchiveRefused, match=f"lacks {last.name}"):
+        archive.unpack(io.BytesIO(taken[: last.offset]), tmp_path / "unpacked")
+
+
 @pytest.mark.parametrize("kept", [0, 100, 1_000, 3_000, 8_000])
 def test_an_archive_that_was_cut_short_is_refused(taken: bytes, tmp_path: Path, kept: int) -> None:
     (tmp_path / "unpacked").mkdir()

@@ -35,7 +35,9 @@ class Command(BaseCommand):
             log_config=None,  # the project's own: see memorywire_site/logs.py
             access_log=False,
             lifespan="off",
+            # The only place where proxies are believed: Django sees what uvicorn made of it.
             proxy_headers=True,
+            forwarded_allow_ips=environment.trusted_proxies,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
