@@ -11,7 +11,9 @@ HOME = ENVIRONMENT.home
 HOME_WAS_EMPTY = not HOME.is_dir() or not any(HOME.iterdir())
 HOME.mkdir(parents=True, exist_ok=True, mode=0o700)  # live memories lie here in clear
 
+_LEDGER = HOME / "ledger.sqlite3"
 _SECRETS = HOME / "secrets"
+secret_files.check_not_lost(_SECRETS / "master.key", ledger=_LEDGER)
 SECRET_KEY = secret_files.read_or_create(_SECRETS, "django.key", bytes_long=48)
 #: Wraps the workspaces' keys and authenticates the audit log. 32 bytes as hex.
 MASTER_KEY = secret_files.read_or_create(_SECRETS, "master.key", bytes_long=32)
@@ -73,7 +75,7 @@ TEMPLATES = [
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": HOME / "ledger.sqlite3",
+        "NAME": _LEDGER,
         # Connections live as long as their thread: see governance/execution.py.
         "CONN_MAX_AGE": None,
         "OPTIONS": {

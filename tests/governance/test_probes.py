@@ -10,10 +10,10 @@ from django.db import connection
 from django.http import HttpResponse
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
-from governance import lifecycle, readiness
+from governance import lifecycle, metrics, readiness
 from governance.clock import now_ms
 from governance.models import Delivery, MemoryVector, triggers
-from memorywire_site.environment import Environment
+from memorywire_site.environment import PROJECT, Environment
 from tests.governance.test_thread import approve
 from tests.world import World
 
@@ -149,6 +149,13 @@ def test_the_queue_and_the_outbox_are_measured_and_fall_back_to_nothing(measured
     assert value(measured, "memorywire_proposals_waiting") == 0
     assert value(measured, "memorywire_oldest_proposal_seconds") == 0
     assert (value(measured, backlog), value(measured, lag)) == (0, 0)
+
+
+def test_every_metric_of_ours_is_documented() -> None:
+    text = (PROJECT / "docs" / "operations.md").read_text()
+    names = {metric.name for metric in metrics.REGISTRY.collect()}
+    undocumented = {name for name in names if name not in text and not name.startswith("process_")}
+    assert undocumented == set()
 
 
 def test_no_label_holds_what_a_caller_wrote_nor_an_id(measured: World) -> None:

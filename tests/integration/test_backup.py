@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -22,7 +23,7 @@ FACT = {"agent_id": "a", "type": "semantic", "content": "Alice is allergic to pe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackedUp:
-    """An archive, and what had been acknowledged before it was begun. The server still runs."""
+    """An archive, and what had been acknowledged before its moment. The server still runs."""
 
     server: LocalServer
     archive: Path
@@ -36,14 +37,14 @@ class Writer(threading.Thread):
         super().__init__()
         self._server = server
         self._enough, self.stopping = threading.Event(), threading.Event()
-        self.acknowledged: list[str] = []
+        self.acknowledged: dict[str, datetime] = {}
 
     def run(self) -> None:
         with self._server.client() as client:
             for number in itertools.count():
                 body = {**FACT, "content": f"fact number {number}"}
                 answer = client.post("/v0/remember", json=body).raise_for_status()
-                self.acknowledged.append(answer.json()["id"])
+                self.acknowledged[answer.json()["id"]] = datetime.now(UTC)
                 if number == 10:
                     self._enough.set()
                 if self.stopping.is_set():
@@ -65,13 +66,21 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BackedUp]:
             client.post("/v0/forget", json=forget).raise_for_status()
         writer = Writer(server)
         writer.begin()
-        acknowledged = frozenset([first, *writer.acknowledged])
         server.manage("backup", str(target))
-        written_meanwhile = len(writer.acknowledged) - len(acknowledged)
         writer.stopping.set()
         writer.join()
-        assert written_meanwhile > 5, "the writer had to wait for the backup"
-        yield BackedUp(server=server, archive=target, acknowledged=acknowledged)
+        taken_at = manifest_of(target).taken_at
+        before = [pk for pk, at in writer.acknowledged.items() if at < taken_at]
+        assert len(before) > 10
+        assert len(before) < len(writer.acknowledged), "the writer had to wait for the backup"
+        yield BackedUp(server=server, archive=target, acknowledged=frozenset([first, *before]))
+
+
+def manifest_of(path: Path) -> archive.Manifest:
+    with tarfile.open(path) as tar:
+        content = tar.extractfile(archive.MANIFEST)
+        assert content is not None
+        return archive.Manifest.model_validate_json(content.read())
 
 
 def elsewhere(server: LocalServer, home: Path, port: int) -> LocalServer:
