@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 
+import structlog
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.security import SecurityMiddleware
@@ -17,13 +18,17 @@ _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 def request_id(
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Give every request an id, the caller's own where it is well formed, and say it back."""
+    """Give every request an id, the caller's own where it is well formed, and say it back.
+
+    Whatever is logged while it is answered carries the id, on other threads too.
+    """
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         offered = request.headers.get("X-Request-ID", "")
         chosen = offered if _ACCEPTABLE.fullmatch(offered) else new_id()
         request.request_id = chosen  # type: ignore[attr-defined]
-        response = await get_response(request)
+        with structlog.contextvars.bound_contextvars(request_id=chosen):
+            response = await get_response(request)
         response["X-Request-ID"] = chosen
         return response
 
