@@ -1,0 +1,1 @@
+"""The reference implementation's own conformance suite, run unchanged against this server."""
