@@ -2,12 +2,13 @@
 
 from django.urls import include, path
 
-from governance.api import schemas
+from governance.api import problems, schemas
 from governance.api.api import api
 from governance.web import probes
 
 urlpatterns = [
     path("v0/", api.urls),
+    path("v0/<path:rest>", problems.nowhere),
     path("livez", probes.livez),
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),

@@ -5,12 +5,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from governance.api.openapi import PROBLEM_TYPE, Problem, ProblemField
-from governance.errors import BadRequest, FieldError, GovernanceError, Invalid, NotFound
+from governance.errors import (
+    BadRequest,
+    BodyTooLarge,
+    FieldError,
+    GovernanceError,
+    Invalid,
+    NotFound,
+)
+from stores.wire import limits
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +64,11 @@ def register(api: NinjaAPI) -> None:
         refusal = cause if isinstance(cause, GovernanceError) else BadRequest(str(error))
         return problem(refusal, request_id_of(request))
 
+    @api.exception_handler(RequestDataTooBig)
+    def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+        refusal = BodyTooLarge(f"At most {limits.BODY_MAX_BYTES} bytes.")
+        return problem(refusal, request_id_of(request))
+
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, error: Http404) -> HttpResponse:
         return problem(NotFound(), request_id_of(request))
@@ -62,6 +77,12 @@ def register(api: NinjaAPI) -> None:
     def unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
         log.exception("unexpected error, request %s", request_id_of(request), exc_info=error)
         return problem(GovernanceError(), request_id_of(request))
+
+
+@csrf_exempt
+def nowhere(request: HttpRequest, rest: str) -> HttpResponse:
+    """What the API answers at an address that it does not have."""
+    return problem(NotFound("The API has no such address."), request_id_of(request))
 
 
 def request_id_of(request: HttpRequest) -> str:

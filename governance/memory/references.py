@@ -30,7 +30,8 @@ def by_entity_name(mine: MemoryQuerySet, names: set[str]) -> dict[str, list[Memo
     """Visible memories by the exact name in ``metadata.entity_name`` or ``metadata.entity``."""
     found: dict[str, list[Memory]] = {name: [] for name in names}
     for memory in mine.iterator(chunk_size=500):
-        known_as = {memory.metadata.get("entity_name"), memory.metadata.get("entity")} & names
-        for name in known_as:
-            found[str(name)].append(memory)
+        given = (memory.metadata.get("entity_name"), memory.metadata.get("entity"))
+        # Metadata is the agent's: whatever else stands there is no name.
+        for name in {name for name in given if isinstance(name, str)} & names:
+            found[name].append(memory)
     return found

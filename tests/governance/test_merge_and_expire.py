@@ -66,6 +66,15 @@ def test_memories_can_be_named_by_their_entity(world: World) -> None:
     assert [hit["id"] for hit in world.recall_hits("Alice")] == [kept]
 
 
+def test_an_entity_that_is_no_text_names_nothing_and_is_in_nobodys_way(world: World) -> None:
+    for odd in (["Alice"], {"name": "Alice"}, 3, None, True):
+        world.remembered("odd", metadata={"entity": odd, "entity_name": odd})
+    world.remembered("Alice sits at the aisle", metadata={"entity": "Alice"})
+    world.remembered("Alice Smith", metadata={"entity": "Alice Smith"})
+    assert merge(world, "Alice", "Alice Smith").json()["merged_count"] == 1
+    assert merge(world, "Alice", "3").status_code == 404
+
+
 def test_m03_a_merge_is_refused_whole_when_anything_is_missing(world: World) -> None:
     first, second = world.remembered("one"), world.remembered("two")
     assert merge(world, "does-not-exist", first, second).status_code == 404
