@@ -43,6 +43,9 @@ _ROUND = 40
 """Examples of one operation, right or wrong, before the next one's turn."""
 _KNOWN_MAX = 200
 _IDS = ("ids", "duplicates")
+_READ_METADATA = ("entity", "entity_name", "attribute", "supersedes")
+"""Metadata that the server reads, and so must bear whatever an agent puts there."""
+_ODD = ("alice", "", None, True, 3, 1e308, ["alice"], [None], {"name": "alice"}, "a\u0301" * 500)
 
 
 @dataclass(kw_only=True)
@@ -140,6 +143,9 @@ class _Campaign:
                     body[name] = self._chance.choices(self._memories, k=self._chance.randint(1, 3))
             if isinstance(body.get("canonical"), str) and self._memories:
                 body["canonical"] = self._chance.choice(self._memories)
+            if isinstance(body.get("metadata"), dict):
+                for name in _READ_METADATA:
+                    body["metadata"][name] = self._chance.choice((*_ODD, *self._memories[-3:]))
         path = case.path_parameters
         if path and "operation_id" in path and self._operations and self._chance.random() < 0.5:
             path["operation_id"] = self._chance.choice(self._operations)
