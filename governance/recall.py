@@ -121,21 +121,27 @@ def _survey(question: Question) -> Field:
 async def _rank(
     question: Question, field: Field, text: EmbeddedText
 ) -> tuple[list[Ranking], dict[str, Memory]]:
-    """Ask the stores, keep what the ledger shows as visible, and complete to k from the ledger."""
+    """Ask the stores, keep what the ledger shows as visible, and complete to k from the ledger.
+
+    Enough are k that are not demoted: whatever lies further down scores less than each of them.
+    """
     k = question.request.k
     limit = max(_FIRST_LIMIT, 2 * k)
     while True:
         rankings = await stores_runtime.on_loop(_fan_out(question, field, text, limit))
         offered = {c.id for ranking in rankings for c in ranking.candidates}
         memories = await execution.read(_check_with_ledger, question, offered)
-        if len(memories) >= k or limit >= _LIMIT_MAX or all(r.exhausted for r in rankings):
+        enough = sum(memory.demoted_at is None for memory in memories.values()) >= k
+        if enough or limit >= _LIMIT_MAX or all(ranking.exhausted for ranking in rankings):
             break
         limit = min(limit * _LIMIT_GROWTH, _LIMIT_MAX)
     # Short of k, whatever no store offered counts; otherwise only what stores may not have yet.
-    unseen = field.ids if len(memories) < k else field.lagging
+    unseen = field.lagging if enough else field.ids
     wanted = None if unseen is None else unseen - memories.keys()
     if wanted is None or wanted:
-        ranking, found = await execution.read(_rank_in_ledger, question, text, wanted)
+        ranking, found = await execution.read(
+            _rank_in_ledger, question, text, wanted, memories.keys()
+        )
         rankings.append(ranking)
         memories |= found
     return rankings, memories
@@ -194,13 +200,18 @@ def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Me
 
 
 def _rank_in_ledger(
-    question: Question, text: EmbeddedText, wanted: Collection[str] | None
+    question: Question, text: EmbeddedText, wanted: Collection[str] | None, seen: Collection[str]
 ) -> tuple[Ranking, dict[str, Memory]]:
-    """Rank by the ledger's own vectors: ``wanted`` ids, or everything visible."""
+    """Rank by the ledger's own vectors: ``wanted`` ids, or everything visible that is not ``seen``.
+
+    What the stores ranked is not ranked again: fusion would count it twice.
+    """
     rows = question.visible()
     if wanted is not None:
         rows = rows.filter(pk__in=wanted)
-    memories = {memory.pk: memory for memory in rows if question.passes(memory)}
+    memories = {
+        memory.pk: memory for memory in rows if memory.pk not in seen and question.passes(memory)
+    }
     vectors = dict(
         MemoryVector.objects.filter(memory__in=list(memories), model_id=text.model_id)
         .order_by("version_number")
@@ -210,8 +221,10 @@ def _rank_in_ledger(
         Candidate(id=pk, score=float(np.frombuffer(bytes(data), dtype="<f4") @ text.vector + 1) / 2)
         for pk, data in vectors.items()
     ]
-    scored.sort(key=lambda candidate: (-candidate.score, candidate.id))
+    # The best as they will be answered; within the ranking, by what the vectors say.
+    scored.sort(key=lambda found: (-found.score * _weight(memories[found.id]), found.id))
     best = scored[: max(question.request.k, len(wanted or ()))]
+    best.sort(key=lambda found: (-found.score, found.id))
     kept = {candidate.id: memories[candidate.id] for candidate in best}
     return Ranking(source=LEDGER, candidates=best), kept
 

@@ -28,8 +28,11 @@ def shown_text(text: str) -> SafeString:
 
 @register.simple_tag
 def shown_name(text: str) -> SafeString:
-    """A short text inside a sentence of ours, such as an agent's id."""
-    return format_html("<bdi>{}</bdi>", shown_text(text))
+    """A short text inside a sentence of ours, such as an agent's id; spaces at its ends shown."""
+    name = text.strip(" ")
+    start, _, end = text.partition(name) if name else (text, "", "")
+    runs = (*map(_space, start), *codepoints.split(name), *map(_space, end))
+    return format_html("<bdi>{}</bdi>", _html(runs))
 
 
 @register.simple_tag
@@ -79,6 +82,10 @@ def _change(element: str, word: str, runs: tuple[Run, ...]) -> SafeString:
 
 def _html(runs: tuple[Run, ...], *, brief: bool = False) -> SafeString:
     return _join(_mark(run, brief) if isinstance(run, Mark) else run for run in runs)
+
+
+def _space(space: str) -> Mark:
+    return Mark(space, "SP", "U+0020 SP")
 
 
 def _mark(mark: Mark, brief: bool) -> SafeString:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from stores.wire import limits
+from stores.wire import limits, names
 from stores.wire.records import Confidence, EpochMs, MemoryType, Metadata, WireMemoryType
 
 # Categories of characters that leave no mark: separators, controls, format characters.
@@ -34,6 +34,12 @@ def _storable_text(value: str) -> str:
         raise PydanticCustomError("nul_character", "must not contain the character U+0000")
     if any("\ud800" <= char <= "\udfff" for char in value):
         raise PydanticCustomError("lone_surrogate", "must not contain lone surrogates")
+    return value
+
+
+def _unmistakable(value: str) -> str:
+    if fault := names.fault(value):
+        raise PydanticCustomError("look_alike", "{fault}", {"fault": fault})
     return value
 
 
@@ -73,8 +79,9 @@ def _small_json(value: dict[str, Any]) -> dict[str, Any]:
 
 Text = Annotated[str, AfterValidator(_storable_text)]
 VisibleText = Annotated[Text, AfterValidator(_not_blank)]
-AgentId = Annotated[VisibleText, Field(min_length=1, max_length=limits.AGENT_ID_MAX)]
-UserId = Annotated[VisibleText, Field(max_length=limits.USER_ID_MAX)]
+Name = Annotated[VisibleText, AfterValidator(_unmistakable)]
+AgentId = Annotated[Name, Field(min_length=1, max_length=limits.AGENT_ID_MAX)]
+UserId = Annotated[Name, Field(max_length=limits.USER_ID_MAX)]
 MemoryRef = Annotated[Text, Field(min_length=1, max_length=limits.MEMORY_ID_MAX)]
 Reason = Annotated[Text, Field(max_length=limits.REASON_MAX)]
 JsonObject = Annotated[Metadata, AfterValidator(_small_json)]

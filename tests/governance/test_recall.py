@@ -112,6 +112,18 @@ def test_k_visible_matches_are_found_among_noisy_neighbours(fast_world: World) -
     assert {hit["id"] for hit in world.recall_hits("apple pie", k=5)} == kept
 
 
+def test_however_many_demoted_memories_match_better_they_hide_no_lesser_match(
+    fast_world: World,
+) -> None:
+    world = fast_world
+    for _ in range(60):
+        world.remembered("red bicycle", confidence=0.1)
+    world.remembered("a bicycle")
+    unsure = {"agent_id": "concierge", "policy": {"confidence_below": 0.5}, "action": "demote"}
+    assert world.post("/v0/expire", unsure).json()["matched_count"] == 60
+    assert world.recall("red bicycle", k=1) == ["a bicycle"]
+
+
 def test_recall_narrows_by_user_type_and_freshness(world: World) -> None:
     world.remembered("Alice likes tea", user_id="alice")
     world.remembered("Bob likes tea", user_id="bob", type="episodic")

@@ -350,6 +350,7 @@ def test_what_a_model_writes_its_schema_accepts(name: str, data: st.DataObject) 
         ("U+0000", {"content": "a\x00"}),
         ("half a surrogate pair", {"content": "a\ud800"}),
         ("characters that leave no mark, beyond white space", {"content": "\u200b"}),
+        ("names that pass for others", {"agent_id": "b\u0456lling-bot"}),
         ("5.0 is an integer to JSON Schema", {"expires_at": float(NOW)}),
     ],
 )

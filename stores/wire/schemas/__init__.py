@@ -1,7 +1,8 @@
 """The JSON Schemas (draft 2020-12) of what travels, for readers outside this code base.
 
 They say what the models in ``stores.wire`` say, but for what JSON Schema cannot express: sizes in
-bytes, characters no store can keep, and that 5.0 is not an integer on this wire.
+bytes, characters no store can keep, names that pass for others, and that 5.0 is not an integer on
+this wire.
 """
 
 import json

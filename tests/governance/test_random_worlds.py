@@ -1,0 +1,16 @@
+"""Recall over HTTP equals brute force: a slice of ``benchmarks/random_worlds.py``."""
+
+from pathlib import Path
+
+from pytest_django.fixtures import Settings
+
+from benchmarks import random_worlds
+
+
+def test_recall_returns_exactly_what_is_visible_up_to_k(
+    transactional_db: None, settings: Settings, tmp_path: Path
+) -> None:
+    settings.STORE_URLS = [f"sqlite-vec://{tmp_path}/store.db"]
+    report = random_worlds.run(25, noise=400)
+    assert report.problems == []
+    assert report.recalled > 100
