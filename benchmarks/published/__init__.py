@@ -1,0 +1,1 @@
+"""What the published conformance suite needs to drive our server. Runs in the peer's venv."""
