@@ -5,7 +5,6 @@ it has, ``sqlite-vec`` is the one that is no mock and may skip nothing.
 """
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,10 +20,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _our_server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _our_server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     def build(adapter_id: str) -> HttpStore:
         assert adapter_id == REPLACED
         return HttpStore(os.environ["MEMORYWIRE_URL"], os.environ["MEMORYWIRE_KEY"])
 
     monkeypatch.setattr("tests.conformance.conftest.build_store_for", build)
-    yield
