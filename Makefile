@@ -41,11 +41,16 @@ fix: $(VENV)/dev  ## what the linter and the formatter can mend by themselves
 types: $(VENV)/dev  ## mypy alone
 	$(BIN)/mypy
 
-bench: $(VENV)/dev  ## figures: wall time of remember and recall over HTTP
-	$(BIN)/python -m benchmarks.http_latency
+bench: $(VENV)/dev  ## figures beside the package memorywire, and growth; LoCoMo alone with LOCOMO=path
+ifdef LOCOMO
+	$(BIN)/python -m benchmarks.locomo $(LOCOMO)
+else
+	$(BIN)/python -m benchmarks.microbench
+	$(BIN)/python -m benchmarks.growth
+endif
 
 proof: $(VENV)/dev browser  ## the campaigns at full size; results go to docs/evidence/
-	$(BIN)/python -m benchmarks.proof
+	$(BIN)/python -m benchmarks.proof $(if $(LOCOMO),--locomo $(LOCOMO))
 
 browser: $(VENV)/dev  ## a Chromium for the browser tests, where there is none yet
 	@scripts/ensure-browser

@@ -1,1 +1,1 @@
-"""The reference implementation's own conformance suite, run unchanged against this server."""
+"""What the published conformance suite needs to drive our server. Runs in the peer's venv."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from governance import outbox, stores_runtime
 from governance.backup import archive, restoring, taking
 from governance.models import Delivery
 from tests.world import World
@@ -159,6 +160,7 @@ def test_an_archive_of_a_newer_version_is_refused_with_its_number() -> None:
 
 def test_the_archived_ledger_says_that_no_store_has_anything(world: World, tmp_path: Path) -> None:
     world.remembered("Bob prefers tea")
+    stores_runtime.wait(outbox.flush())
     assert Delivery.objects.get().delivered_version == 1
     target = io.BytesIO()
     manifest = taking.take(target)

@@ -10,7 +10,7 @@ from django.db import connection
 from django.http import HttpResponse
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
-from governance import lifecycle, metrics, readiness
+from governance import lifecycle, metrics, outbox, readiness, stores_runtime
 from governance.clock import now_ms
 from governance.models import Delivery, MemoryVector, triggers
 from memorywire_site.environment import PROJECT, Environment
@@ -140,11 +140,13 @@ def test_the_queue_and_the_outbox_are_measured_and_fall_back_to_nothing(measured
     )
     measured.remember("Bob prefers tea", approval_required=True)
     measured.remembered("Bob prefers coffee")
+    stores_runtime.wait(outbox.flush())
     Delivery.objects.update(delivered_version=0)
     assert value(measured, "memorywire_proposals_waiting") == 1
     assert 0 < value(measured, "memorywire_oldest_proposal_seconds") < 60
     assert (value(measured, backlog), value(measured, lag) > 0) == (1, True)
     approve(measured, measured.pending_review())
+    stores_runtime.wait(outbox.flush())
     Delivery.objects.update(delivered_version=1_000)
     assert value(measured, "memorywire_proposals_waiting") == 0
     assert value(measured, "memorywire_oldest_proposal_seconds") == 0

@@ -1,0 +1,122 @@
+"""The two that are measured beside each other: our server over HTTP and the peer in process.
+
+Both take the same bodies and answer with how long the call took, so a benchmark is written once.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+from uuid import uuid4
+
+import httpx
+
+from benchmarks import peer
+from benchmarks.local_server import ROOT, LocalServer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """An answer and the wall time of its call, in milliseconds."""
+
+    ms: float
+    answer: dict[str, Any]
+
+
+class Contender(Protocol):
+    """Something that remembers and recalls, and can start over."""
+
+    name: str
+
+    def start_over(self) -> None:
+        """Continue with an empty memory."""
+        ...
+
+    def remember(self, body: dict[str, Any]) -> Timed: ...
+
+    def recall(self, body: dict[str, Any]) -> Timed: ...
+
+
+class OverHttp:
+    """Our server: one client, one connection, JSON to JSON. Starting over takes a new agent."""
+
+    name = "ours over HTTP"
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+        self._agent_id = ""
+
+    def start_over(self) -> None:
+        self._agent_id = f"bench-{uuid4().hex}"
+
+    def remember(self, body: dict[str, Any]) -> Timed:
+        return self._post("remember", body)
+
+    def recall(self, body: dict[str, Any]) -> Timed:
+        return self._post("recall", body)
+
+    def _post(self, operation: str, body: dict[str, Any]) -> Timed:
+        started_at = time.perf_counter()
+        response = self._client.post(f"/v0/{operation}", json=body | {"agent_id": self._agent_id})
+        answer = response.raise_for_status().json()
+        return Timed(ms=(time.perf_counter() - started_at) * 1000, answer=answer)
+
+
+class InProcess:
+    """The peer: its own process, its store in a new file whenever it starts over."""
+
+    name = f"memorywire {peer.VERSION}"
+
+    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+
+    def start_over(self) -> None:
+        self._order({"call": "open", "path": str(self._folder / f"{uuid4().hex}.db")})
+
+    def remember(self, body: dict[str, Any]) -> Timed:
+        return self._order({"call": "remember", "body": body | {"agent_id": "bench"}})
+
+    def recall(self, body: dict[str, Any]) -> Timed:
+        return self._order({"call": "recall", "body": body | {"agent_id": "bench"}})
+
+    def _order(self, order: dict[str, Any]) -> Timed:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the peer ended: see its traceback above")
+        return Timed(**json.loads(line))
+
+
+@contextmanager
+def ours(server: LocalServer) -> Iterator[OverHttp]:
+    """Our side, for a started server."""
+    with server.client() as client:
+        yield OverHttp(client)
+
+
+@contextmanager
+def theirs() -> Iterator[InProcess]:
+    """The peer's side, with its files in a folder that is gone afterwards."""
+    with TemporaryDirectory(prefix="memorywire-peer-") as folder:
+        process = subprocess.Popen(
+            [str(peer.python()), "-m", "benchmarks.peer_worker"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            yield InProcess(process, Path(folder))
+        finally:
+            process.communicate(timeout=20)  # the end of its input ends it
