@@ -1,11 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for this project."""
+"""The command line, in a source tree."""
 
-import os
-import sys
-
-from django.core.management import execute_from_command_line
+from memorywire_site.command_line import main
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memorywire_site.settings")
-    execute_from_command_line(sys.argv)
+    main()

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -19,9 +19,18 @@ START_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """How the command line is called, and in which folder."""
+
+    arguments: tuple[str, ...] = (sys.executable, "manage.py")
+    folder: Path = ROOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalServer:
     """Where a started server is, and how to get in."""
 
+    program: Program = field(default_factory=Program)
     address: str
     home: Path
     email: str
@@ -34,7 +43,7 @@ class LocalServer:
 
     def manage(self, *arguments: str, **settings: str) -> str:
         """Run a management command on its data folder; what it printed."""
-        return _manage(self.home, self.port, settings, *arguments)
+        return _manage(self.program, self.home, self.port, settings, *arguments)
 
     def client(self) -> httpx.Client:
         """A client that sends the first key."""
@@ -51,13 +60,15 @@ def started(*, samples: bool = False, **settings: str) -> Iterator[LocalServer]:
 
 
 @contextmanager
-def installed(*, samples: bool = False) -> Iterator[LocalServer]:
+def installed(*, samples: bool = False, program: Program | None = None) -> Iterator[LocalServer]:
     """A data folder that is set up and that nothing serves yet."""
+    program = program or Program()
     with tempfile.TemporaryDirectory(prefix="memorywire-server-") as folder:
         home, port = Path(folder), _free_port()
-        _manage(home, port, {}, "setup", *([] if samples else ["--no-samples"]))
+        _manage(program, home, port, {}, "setup", *([] if samples else ["--no-samples"]))
         note = json.loads((home / "secrets" / "first-login.json").read_text())
         yield LocalServer(
+            program=program,
             address=f"http://127.0.0.1:{port}",
             home=home,
             email=note["email"],
@@ -67,19 +78,19 @@ def installed(*, samples: bool = False) -> Iterator[LocalServer]:
 
 
 @contextmanager
-def serving(server: LocalServer, **settings: str) -> Iterator[None]:
-    """Serve an installation until the block ends."""
+def serving(server: LocalServer, **settings: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Serve an installation until the block ends, or until it has ended by itself."""
     with open(server.home / "server.log", "a") as log:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", "serve"],
-            cwd=ROOT,
+            [*server.program.arguments, "serve"],
+            cwd=server.program.folder,
             env=_environment(server.home, server.port, settings),
             stdout=log,
             stderr=log,
         )
         try:
             _wait_until_it_answers(server, process)
-            yield
+            yield process
         finally:
             process.terminate()
             process.wait(timeout=20)
@@ -97,17 +108,19 @@ def _wait_until_it_answers(server: LocalServer, process: "subprocess.Popen[bytes
     raise RuntimeError(f"the server did not start:\n{log}")
 
 
-def _manage(home: Path, port: int, settings: dict[str, str], *arguments: str) -> str:
+def _manage(
+    program: Program, home: Path, port: int, settings: dict[str, str], *arguments: str
+) -> str:
     done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
+        [*program.arguments, *arguments],
+        cwd=program.folder,
         env=_environment(home, port, settings),
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

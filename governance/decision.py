@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from governance import access, audit, compaction, effects, execution, ledger, outbox, review
+from governance import (
+    access,
+    audit,
+    compaction,
+    effects,
+    execution,
+    ledger,
+    metrics,
+    outbox,
+    review,
+)
 from governance.clock import now_ms as clock_ms
 from governance.errors import (
     AlreadyDecided,
@@ -73,6 +83,7 @@ async def decide(ballot: Ballot) -> Decided:
     outcome = await execution.write(_decide, ballot, prepared, now_ms=now_ms)
     if isinstance(outcome, GovernanceError):
         raise outcome  # raised here, after the commit that keeps the refusal's audit row
+    metrics.decisions.labels(outcome.verdict.value).inc()
     await outbox.deliver_now(outcome.parcels)
     if outcome.erased:
         await compaction.compact_ledger()

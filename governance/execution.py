@@ -57,6 +57,12 @@ def read_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return _submit(_readers, partial(function, *args, **kwargs)).result()
 
 
+def close() -> None:
+    """Finish what was handed over and end the threads: at the end of a process."""
+    for pool in (_writer, _readers):
+        pool.shutdown()
+
+
 def _submit(pool: ThreadPoolExecutor, call: Callable[[], T]) -> Future[T]:
     context = contextvars.copy_context()
     return pool.submit(context.run, _with_connection, call)

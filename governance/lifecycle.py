@@ -4,7 +4,7 @@ Recall never waits for it: expiry is judged when read. The sweep brings the ledg
 into line, with one audit row per memory.
 """
 
-from governance import audit, execution, ledger, outbox, sealing
+from governance import audit, execution, ledger, metrics, outbox, sealing
 from governance.ids import new_id
 from governance.models import EndReason, Memory, OperationKind, OperationStatus
 
@@ -14,7 +14,10 @@ _SWEEPER = audit.Actor.system("expiry-sweep")
 
 def sweep_expired(*, now_ms: int) -> int:
     """End one batch of memories whose time is up. Returns how many; call until it is none."""
-    return execution.write_sync(_sweep, now_ms=now_ms)
+    ended = execution.write_sync(_sweep, now_ms=now_ms)
+    metrics.sweeps.inc()
+    metrics.swept_memories.inc(ended)
+    return ended
 
 
 def _sweep(*, now_ms: int) -> int:

@@ -6,6 +6,7 @@ twice changes nothing, since replicas ignore what is not newer.
 
 import asyncio
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,10 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS = 60
 BATCH = 100
 _BACKOFF_SECONDS = (1, 5, 30, 120, 600)
+_SETTLE_AFTER_SECONDS = 0.2
+
+_lock = threading.Lock()
+_delivered: list["Parcel"] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +150,40 @@ async def deliver_now(parcels: Sequence[Parcel]) -> tuple[str, ...]:
     except TimeoutError:
         log.warning("the primary store did not take %d states in time", len(parcels))
         return ()
-    await execution.write(settle, parcels, failures, now_ms=clock_ms())
-    return () if failures else (parcels[0].store,)
+    if failures:
+        await execution.write(settle, parcels, failures, now_ms=clock_ms())
+        return ()
+    _settle_soon(parcels)
+    return (parcels[0].store,)
+
+
+def _settle_soon(parcels: Sequence[Parcel]) -> None:
+    """Have success written down within moments, several writes at a time: nobody waits for it.
+
+    Should the process end before that, the parcels are sent once more, which changes nothing.
+    """
+    with _lock:
+        is_first = not _delivered
+        _delivered.extend(parcels)
+    if is_first:
+        stores_runtime.soon(_SETTLE_AFTER_SECONDS, flush)
+
+
+async def flush() -> None:
+    """Write down what was delivered and is not settled yet."""
+    with _lock:
+        batch = list(_delivered)
+        _delivered.clear()
+    if batch:
+        await execution.write(_settle_all, batch, now_ms=clock_ms())
+
+
+def _settle_all(parcels: Sequence[Parcel], *, now_ms: int) -> None:
+    by_claim: dict[str, list[Parcel]] = {}
+    for parcel in parcels:
+        by_claim.setdefault(parcel.claim, []).append(parcel)
+    for batch in by_claim.values():
+        settle(batch, {}, now_ms=now_ms)
 
 
 def deliver_due(*, now_ms: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import F
 
-from governance import execution, gate, recall_tracking, stores_runtime
+from governance import execution, gate, metrics, recall_tracking, stores_runtime
 from governance.embedding import EmbeddedText, embed
 from governance.filter_sql import narrowing
 from governance.gate import Call
@@ -93,6 +93,7 @@ async def recall(call: Call, request: RecallRequest) -> RecallResponse:
     rankings, memories = await _rank(question, field, text)
     hits = _hits(request, rankings, memories)
     recall_tracking.note((hit.id for hit in hits), now_ms=call.now_ms)
+    metrics.operations.labels("recall", "answered").inc()
     return RecallResponse(
         results=hits,
         fusion_used=request.fusion,
@@ -169,14 +170,21 @@ async def _fan_out(
 async def _ask(
     replica: Replica, question: Question, field: Field, text: EmbeddedText, limit: int
 ) -> SearchResult:
-    async with asyncio.timeout(settings.ENVIRONMENT.recall_budget_ms / 1000):
-        return await replica.search(
-            SearchScope(agent_id=question.request.agent_id, user_id=question.request.user_id),
-            text=question.request.query,
-            vector=text.vector,
-            limit=limit,
-            within=field.ids,
-        )
+    started, outcome = time.perf_counter(), "failed"
+    try:
+        async with asyncio.timeout(settings.ENVIRONMENT.recall_budget_ms / 1000):
+            found = await replica.search(
+                SearchScope(agent_id=question.request.agent_id, user_id=question.request.user_id),
+                text=question.request.query,
+                vector=text.vector,
+                limit=limit,
+                within=field.ids,
+            )
+        outcome = "answered"
+        return found
+    finally:
+        seconds = time.perf_counter() - started
+        metrics.store_search_seconds.labels(replica.name, outcome).observe(seconds)
 
 
 def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Memory]:

@@ -4,13 +4,12 @@ A recall must not wait for a write. Notes of a process that dies within a second
 makes a memory look unused for one recall; nothing else depends on them.
 """
 
-import asyncio
 import threading
 from collections.abc import Iterable
 
 from django.db.models import F
 
-from governance import execution
+from governance import execution, stores_runtime
 from governance.models import Memory, Recalled
 
 FLUSH_AFTER_SECONDS = 1.0
@@ -20,7 +19,7 @@ _noted: dict[str, tuple[int, int]] = {}  # memory id -> (last recalled at, how o
 
 
 def note(memory_ids: Iterable[str], *, now_ms: int) -> None:
-    """Note that memories were recalled; they are written within about a second. On a loop."""
+    """Note that memories were recalled; they are written within about a second."""
     with _lock:
         is_first = not _noted
         for memory_id in memory_ids:
@@ -28,8 +27,7 @@ def note(memory_ids: Iterable[str], *, now_ms: int) -> None:
             _noted[memory_id] = (now_ms, times + 1)
         needs_timer = is_first and bool(_noted)
     if needs_timer:
-        loop = asyncio.get_running_loop()
-        loop.call_later(FLUSH_AFTER_SECONDS, lambda: loop.create_task(flush()))
+        stores_runtime.soon(FLUSH_AFTER_SECONDS, flush)
 
 
 async def flush() -> None:

@@ -6,7 +6,7 @@ adapter's clients never meet a second loop. Started on first use, so after any f
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -41,6 +41,16 @@ async def on_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 def wait(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on the store loop from a thread that has none."""
     return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result()
+
+
+def soon(seconds: float, make: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Have a coroutine run on the store loop after a while: it outlives the caller's loop."""
+
+    def begin() -> None:
+        loop.call_later(seconds, lambda: loop.create_task(make()))
+
+    loop = _loop()
+    loop.call_soon_threadsafe(begin)
 
 
 def store_names() -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from governance import (
     execution,
     idempotency,
     ledger,
+    metrics,
     outbox,
     policy,
     review,
@@ -105,12 +106,12 @@ async def carry_out(
     """
     if not call.idempotency_key:
         outcome = await execution.write(perform)
-        return await _finish(outcome, respond)
+        return await _finish(kind, outcome, respond)
     claim = idempotency.Claim.of(call, kind, request)
     first = await execution.write(_perform_once, claim, perform, respond)
     if first is None:
         return _replayed(await idempotency.answer_to(claim), response_type)
-    answer = await _finish(first, respond)
+    answer = await _finish(kind, first, respond)
     await execution.write(_keep, claim, first, answer.response, is_final=True)
     return answer
 
@@ -132,9 +133,10 @@ async def earlier_answer(
 
 
 async def _finish(
-    outcome: Outcome, respond: Callable[[Outcome, Sequence[str]], Response]
+    kind: OperationKind, outcome: Outcome, respond: Callable[[Outcome, Sequence[str]], Response]
 ) -> Answer[Response]:
     """What follows the commit."""
+    metrics.operations.labels(kind.value, outcome.status.value).inc()
     _raise_if_denied(outcome.status, outcome.rules)
     delivered = await outbox.deliver_now(outcome.parcels)
     if outcome.is_erasure:

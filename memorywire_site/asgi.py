@@ -13,10 +13,19 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from governance.web.routing import websocket_urlpatterns  # noqa: E402
+from memorywire_site.api_handler import ApiHandler, Receive, Scope, Send  # noqa: E402
+
+_api = ApiHandler()
+
+
+async def _http(scope: Scope, receive: Receive, send: Send) -> None:
+    handler = _api if scope["path"].startswith("/v0/") else _django
+    await handler(scope, receive, send)
+
 
 application = ProtocolTypeRouter(
     {
-        "http": _django,
+        "http": _http,
         "websocket": AllowedHostsOriginValidator(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
         ),

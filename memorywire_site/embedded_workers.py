@@ -4,25 +4,50 @@ Started by ``serve`` after any fork. The queue dies with the process; the outbox
 what lasts, and beat looks at it again at once after the next start.
 """
 
+import logging
+import shutil
 import threading
 import warnings
 from pathlib import Path
 from tempfile import mkdtemp
 
 from celery.beat import EmbeddedService
-from celery.platforms import SecurityWarning
+from celery.platforms import EX_OK, SecurityWarning
+from celery.worker import state
 
 from memorywire_site.celery import app
 
+log = logging.getLogger(__name__)
 
-def start() -> None:
-    """Run one worker for both queues, and beat, in daemon threads."""
-    # Celery warns of running as root with a broker that others could write to: ours is in memory.
-    warnings.simplefilter("ignore", SecurityWarning)
-    threading.Thread(target=_work, name="celery-worker", daemon=True).start()
-    # Only this process's own timetable: it need not outlive it.
-    schedule = Path(mkdtemp(prefix="memorywire-beat-")) / "schedule"
-    EmbeddedService(app, thread=True, schedule_filename=str(schedule)).start()
+STOP_SECONDS = 5.0
+
+
+class Workers:
+    """One worker for both queues, and beat, in daemon threads."""
+
+    def __init__(self) -> None:
+        # Celery warns of running as root with a broker that others could write to: ours is in
+        # memory.
+        warnings.simplefilter("ignore", SecurityWarning)
+        # Only this process's own timetable: it need not outlive it.
+        self._folder = Path(mkdtemp(prefix="memorywire-beat-"))
+        self._beat = EmbeddedService(
+            app, thread=True, schedule_filename=str(self._folder / "schedule")
+        )
+        self._worker = threading.Thread(target=_work, name="celery-worker", daemon=True)
+
+    def start(self) -> None:
+        self._worker.start()
+        self._beat.start()
+
+    def stop(self) -> None:
+        """Let the task that runs finish, and begin no other."""
+        state.should_stop = EX_OK  # read by the worker between two tasks
+        self._beat.stop()
+        self._worker.join(STOP_SECONDS)
+        if self._worker.is_alive():
+            log.warning("the worker did not stop within %s seconds", STOP_SECONDS)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _work() -> None:

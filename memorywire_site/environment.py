@@ -12,7 +12,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-PROJECT = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parent
+PROJECT = _PACKAGE.parent
+"""The folder the packages lie in: the source tree, or site-packages."""
+
+ASSETS = _PACKAGE if (_PACKAGE / "templates").is_dir() else PROJECT
+"""The folder of ``templates`` and ``static``: the wheel carries them inside this package."""
 
 
 class Environment(BaseSettings):
@@ -38,11 +43,20 @@ class Environment(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Further host names to answer to, separated by commas."""
 
+    trusted_proxies: Annotated[list[str], NoDecode] = Field(default=["127.0.0.1", "::1"])
+    """Whose X-Forwarded-Proto and X-Forwarded-For are believed: addresses or networks."""
+
     debug: bool = False
     """Django's debug pages. Never on a server that others reach."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """The least severe log line that is written."""
+
+    log_format: Literal["json", "line"] | None = None
+    """How log lines are written. Unset: lines on a terminal, JSON elsewhere."""
+
+    metrics: bool = False
+    """Answer Prometheus at /metrics. Whoever reaches the port may read them."""
 
     embedder: str = "minilm"
     """minilm | static | sentence-transformers[:path]."""
@@ -74,7 +88,7 @@ class Environment(BaseSettings):
     sweep_interval_seconds: float = Field(default=30.0, ge=0.1, le=86_400)
     """How often expired memories are swept and undelivered states are sent again."""
 
-    @field_validator("allowed_hosts", "store_urls", mode="before")
+    @field_validator("allowed_hosts", "trusted_proxies", "store_urls", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         if isinstance(value, str):

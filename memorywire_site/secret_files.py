@@ -5,7 +5,17 @@ Losing ``master.key`` makes every sealed audit entry unreadable: back up the fol
 
 import os
 import secrets
+import sys
 from pathlib import Path
+
+
+def check_not_lost(key: Path, *, ledger: Path) -> None:
+    """Stop the start rather than make a new key beside a ledger that only the old one opens."""
+    if ledger.exists() and not key.exists():
+        sys.exit(
+            f"{key} is missing, and {ledger} cannot be opened without it. Put it back from a "
+            "backup; docs/operations.md says how."
+        )
 
 
 def read_or_create(folder: Path, name: str, *, bytes_long: int) -> str:

@@ -2,13 +2,18 @@
 
 from csp.constants import NONE, SELF
 
-from memorywire_site import environment, secret_files
+from memorywire_site import __version__, environment, logs, secret_files
 
 ENVIRONMENT = environment.load()
+VERSION = __version__
 HOME = ENVIRONMENT.home
+#: Asked before anything is put there.
+HOME_WAS_EMPTY = not HOME.is_dir() or not any(HOME.iterdir())
 HOME.mkdir(parents=True, exist_ok=True, mode=0o700)  # live memories lie here in clear
 
+_LEDGER = HOME / "ledger.sqlite3"
 _SECRETS = HOME / "secrets"
+secret_files.check_not_lost(_SECRETS / "master.key", ledger=_LEDGER)
 SECRET_KEY = secret_files.read_or_create(_SECRETS, "django.key", bytes_long=48)
 #: Wraps the workspaces' keys and authenticates the audit log. 32 bytes as hex.
 MASTER_KEY = secret_files.read_or_create(_SECRETS, "master.key", bytes_long=32)
@@ -37,6 +42,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "governance.web.middleware.request_id",
+    "governance.web.observing.observe",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -49,12 +55,19 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
+#: The API's own, all asynchronous: see memorywire_site/api_handler.py.
+API_MIDDLEWARE = [
+    "governance.web.middleware.request_id",
+    "governance.web.observing.observe",
+    "governance.web.middleware.transport_security",
+]
+
 ROOT_URLCONF = "memorywire_site.urls"
 ASGI_APPLICATION = "memorywire_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [environment.PROJECT / "templates"],
+        "DIRS": [environment.ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -69,7 +82,7 @@ TEMPLATES = [
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": HOME / "ledger.sqlite3",
+        "NAME": _LEDGER,
         # Connections live as long as their thread: see governance/execution.py.
         "CONN_MAX_AGE": None,
         "OPTIONS": {
@@ -103,7 +116,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [environment.PROJECT / "static"]
+STATICFILES_DIRS = [environment.ASSETS / "static"]
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # whitenoise looks here too and complains of nothing
 STORAGES = {
@@ -118,6 +131,8 @@ WHITENOISE_USE_FINDERS = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.is_https
 SESSION_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = ENVIRONMENT.is_https
+# Asked on the machine itself, past the proxy that speaks https.
+SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$", "^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.is_https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = ENVIRONMENT.is_https
 SECURE_REFERRER_POLICY = "same-origin"
@@ -160,10 +175,4 @@ CELERY_BEAT_SCHEDULE = {
 STORE_URLS = ENVIRONMENT.store_urls or [f"sqlite-vec://{HOME / 'store.sqlite3'}"]
 EMBEDDER = ENVIRONMENT.embedder
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": ENVIRONMENT.log_level},
-}
+LOGGING = logs.configuration(level=ENVIRONMENT.log_level, format=ENVIRONMENT.log_format)

@@ -4,9 +4,13 @@ from django.urls import include, path
 
 from governance.api import schemas
 from governance.api.api import api
+from governance.web import probes
 
 urlpatterns = [
     path("v0/", api.urls),
+    path("livez", probes.livez),
+    path("readyz", probes.readyz),
+    path("metrics", probes.metrics),
     path("schemas/v0/", schemas.index),
     path("schemas/v0/<path:name>", schemas.schema),
     path("", include("governance.web.urls")),

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.backends.sqlite3.operations import DatabaseOperations
 from pytest_django.fixtures import Settings
 
-from governance import embedding, stores_runtime
+from governance import embedding, outbox, recall_tracking, stores_runtime
 from governance.models import triggers
 from stores.testing import HashEmbedder
 from tests.world import World
@@ -35,6 +35,13 @@ def world(transactional_db: None) -> Iterator[World]:
     Transactional, since requests run on the ledger's own threads and connections.
     """
     yield World.create("acme")
+    settle_all()
+
+
+def settle_all() -> None:
+    """Nothing noted in one test is written down in the next."""
+    stores_runtime.wait(outbox.flush())
+    stores_runtime.wait(recall_tracking.flush())
     stores_runtime.close()
 
 
@@ -48,5 +55,5 @@ def fast_world(
     monkeypatch.setattr(embedding, "open_embedder", lambda name: HashEmbedder())
     embedding.embedder.cache_clear()
     yield World.create("acme")
-    stores_runtime.close()
+    settle_all()
     embedding.embedder.cache_clear()

@@ -7,6 +7,7 @@ from ninja import Router, Status
 from pydantic import BaseModel
 
 from governance import execution, stores_runtime
+from governance.api.openapi import refusals
 from governance.embedding import embedder
 from governance.models import Workspace
 from stores.errors import EmbedderMismatch
@@ -23,7 +24,7 @@ class Health(BaseModel):
     problem: str | None = None
 
 
-@router.get("/health", response={200: Health, 503: Health}, auth=None)
+@router.get("/health", response={**refusals(), 200: Health, 503: Health}, auth=None)
 async def health(request: HttpRequest) -> Status[Health]:
     """200 while it can serve, degraded where a store does not answer; 503 where nothing can be.
 

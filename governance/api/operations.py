@@ -10,6 +10,14 @@ from ninja import Router, Status
 
 from governance import memory, recall
 from governance.access import Principal
+from governance.api.openapi import (
+    IGNORED_HEADER,
+    OPERATION_HEADER,
+    REPLAYED_HEADER,
+    answer_headers,
+    call_refusals,
+    write_headers,
+)
 from governance.api.problems import request_id_of
 from governance.clock import now_ms
 from governance.errors import Invalid
@@ -31,17 +39,15 @@ from stores.wire import (
 
 router = Router(tags=["operations"])
 
-OPERATION_HEADER = "Memorywire-Operation"
-"""Carries the operation's id: with it an agent asks what became of a write that waits."""
-IGNORED_HEADER = "Memorywire-Ignored"
-"""Names the keys of a request that the protocol does not know: they had no effect."""
-REPLAYED_HEADER = "Idempotency-Replayed"
-
 _IGNORED_NAMED = 20
 _KEY_SHAPE = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-@router.post("/remember", response={200: RememberResponse, 202: RememberResponse})
+@router.post(
+    "/remember",
+    response={200: RememberResponse, 202: RememberResponse, **call_refusals(409)},
+    openapi_extra=write_headers(200, 202),
+)
 async def remember(
     request: HttpRequest, response: HttpResponse, payload: RememberRequest
 ) -> Status[RememberResponse]:
@@ -50,7 +56,12 @@ async def remember(
     return Status(_status(answer, request, response, payload), answer.response)
 
 
-@router.post("/recall", response=RecallResponse)
+@router.post(
+    "/recall",
+    response={200: RecallResponse, **call_refusals()},
+    operation_id="recall",
+    openapi_extra=answer_headers(200),
+)
 async def recall_memories(
     request: HttpRequest, response: HttpResponse, payload: RecallRequest
 ) -> RecallResponse:
@@ -59,7 +70,11 @@ async def recall_memories(
     return await recall.recall(_call(request), payload)
 
 
-@router.post("/forget", response={200: ForgetResponse, 202: ForgetResponse})
+@router.post(
+    "/forget",
+    response={200: ForgetResponse, 202: ForgetResponse, **call_refusals(409)},
+    openapi_extra=write_headers(200, 202),
+)
 async def forget(
     request: HttpRequest, response: HttpResponse, payload: ForgetRequest
 ) -> Status[ForgetResponse]:
@@ -68,7 +83,11 @@ async def forget(
     return Status(_status(answer, request, response, payload), answer.response)
 
 
-@router.post("/merge", response={200: MergeResponse, 202: MergeResponse})
+@router.post(
+    "/merge",
+    response={200: MergeResponse, 202: MergeResponse, **call_refusals(404, 409)},
+    openapi_extra=write_headers(200, 202),
+)
 async def merge(
     request: HttpRequest, response: HttpResponse, payload: MergeRequest
 ) -> Status[MergeResponse]:
@@ -77,7 +96,11 @@ async def merge(
     return Status(_status(answer, request, response, payload), answer.response)
 
 
-@router.post("/expire", response=ExpireResponse)
+@router.post(
+    "/expire",
+    response={200: ExpireResponse, **call_refusals(409)},
+    openapi_extra=write_headers(200),
+)
 async def expire(
     request: HttpRequest, response: HttpResponse, payload: ExpireRequest
 ) -> ExpireResponse:

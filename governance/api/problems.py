@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from governance.api.openapi import PROBLEM_TYPE, Problem, ProblemField
 from governance.errors import BadRequest, FieldError, GovernanceError, Invalid, NotFound
 
 log = logging.getLogger(__name__)
@@ -15,21 +17,18 @@ log = logging.getLogger(__name__)
 
 def problem(error: GovernanceError, request_id: str) -> HttpResponse:
     """One error as a response."""
-    body: dict[str, Any] = {
-        "type": f"https://memorywire.dev/problems/{error.code}",
-        "title": error.title,
-        "status": error.status,
-        "code": error.code,
-        "detail": error.detail,
-        "next_step": error.next_step,
-        "request_id": request_id,
-    }
-    if error.errors:
-        body["errors"] = [
-            {"field": item.field, "code": item.code, "message": item.message}
-            for item in error.errors
-        ]
-    response = JsonResponse(body, status=error.status, content_type="application/problem+json")
+    body = Problem(
+        type=f"https://memorywire.dev/problems/{error.code}",
+        title=error.title,
+        status=error.status,
+        code=error.code,
+        detail=error.detail,
+        next_step=error.next_step,
+        request_id=request_id,
+        errors=[ProblemField(**asdict(item)) for item in error.errors],
+    )
+    fields = body.model_dump(exclude=None if error.errors else {"errors"})
+    response = JsonResponse(fields, status=error.status, content_type=PROBLEM_TYPE)
     if error.status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="memorywire"'
     if error.status == 503:

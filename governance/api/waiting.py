@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel
 
-from governance import access, execution
+from governance import access, execution, stopping
 from governance.access import Principal
+from governance.api.openapi import refusals
 from governance.models import Operation, OperationStatus
 from governance.writing import approval_url
 
@@ -36,7 +37,7 @@ class OperationState(BaseModel):
     """The protocol's governance response: approved, reviewer, reviewed_at, reason."""
 
 
-@router.get("/operations/{operation_id}", response=OperationState)
+@router.get("/operations/{operation_id}", response={200: OperationState, **refusals(401, 404, 422)})
 async def operation(
     request: HttpRequest,
     operation_id: str,
@@ -44,7 +45,8 @@ async def operation(
 ) -> OperationState:
     """The state of an operation; with ``wait`` the answer comes once it is decided, or then.
 
-    Waiting holds neither a thread nor a connection: only this coroutine sleeps.
+    Waiting holds neither a thread nor a connection: only this coroutine sleeps. A server that is
+    asked to stop answers at once.
     """
     principal: Principal = request.auth  # type: ignore[attr-defined]
     deadline = time.monotonic() + wait
@@ -52,7 +54,7 @@ async def operation(
     while True:
         state = await execution.read(_state, principal, operation_id)
         remaining = deadline - time.monotonic()
-        if not state.pending_approval or remaining <= 0:
+        if not state.pending_approval or remaining <= 0 or stopping.is_asked():
             return state
         await asyncio.sleep(min(pause, remaining))
         pause = min(pause * 2, _POLL_SECONDS_MAX)  # a person takes longer than a machine

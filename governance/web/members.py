@@ -46,6 +46,7 @@ def member(request: HttpRequest) -> Membership:
     """
     if not request.user.is_authenticated:
         raise NotAuthenticated("Log in first.")
+    request.member_id = request.user.pk  # type: ignore[attr-defined]  # for the log
     return member_with_a_role(request.user)
 
 

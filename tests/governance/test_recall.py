@@ -140,6 +140,7 @@ def test_scores_are_finite_and_do_not_increase(world: World) -> None:
 def test_a_late_claim_does_not_settle_what_another_took_over(fast_world: World) -> None:
     world = fast_world
     world.remembered("Alice likes tea")
+    stores_runtime.wait(outbox.flush())
     Delivery.objects.update(delivered_version=0, due_at_ms=0, lease_expires_at_ms=0)
     first = execution.write_sync(outbox.claim_due, now_ms=now_ms())
     second = execution.write_sync(outbox.claim_due, now_ms=now_ms() + 120_000)

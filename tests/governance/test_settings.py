@@ -40,6 +40,21 @@ def test_a_wrong_setting_stops_the_start_and_names_itself(name: str, value: str)
     assert "Traceback" not in start.stderr
 
 
+def test_a_lost_master_key_stops_the_start_and_no_new_one_is_made(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3").touch()
+    start = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        env=os.environ | {"MEMORYWIRE_HOME": str(tmp_path)},
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert start.returncode == 1
+    assert "master.key is missing" in start.stderr
+    assert not (tmp_path / "secrets" / "master.key").exists()
+
+
 def test_a_secret_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     first = read_or_create(tmp_path / "secrets", "a.key", bytes_long=32)
     assert read_or_create(tmp_path / "secrets", "a.key", bytes_long=32) == first

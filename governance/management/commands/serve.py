@@ -1,6 +1,8 @@
 """``manage.py serve``: the web server, with the workers inside it by default."""
 
+import asyncio
 import json
+import signal
 import socket
 from typing import Any
 
@@ -8,9 +10,13 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from governance import execution, outbox, recall_tracking, stopping, stores_runtime
 from governance.embedding import embedder
 from governance.management.commands.setup import first_login_path
-from memorywire_site import embedded_workers
+from memorywire_site.embedded_workers import Workers
+
+GRACE_SECONDS = 10
+"""How long requests in flight may take once the server is asked to stop."""
 
 
 class Command(BaseCommand):
@@ -19,19 +25,38 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         environment = settings.ENVIRONMENT
         embedder()  # loaded before the first request, not during it
-        if environment.embedded_workers:
-            embedded_workers.start()
+        workers = Workers() if environment.embedded_workers else None
+        if workers:
+            workers.start()
         config = uvicorn.Config(
             "memorywire_site.asgi:application",
             host=environment.host,
             port=environment.port,
-            log_level=environment.log_level.lower(),
+            log_config=None,  # the project's own: see memorywire_site/logs.py
             access_log=False,
             lifespan="off",
+            # The only place where proxies are believed: Django sees what uvicorn made of it.
             proxy_headers=True,
-            timeout_graceful_shutdown=10,
+            forwarded_allow_ips=environment.trusted_proxies,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        _Server(config).run()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn heeds both, and raises them again once it has stopped: then it is no failure.
+            signal.signal(number, lambda *_: None)
+        try:
+            _Server(config).run()
+        finally:
+            _finish(workers)
+
+
+def _finish(workers: Workers | None) -> None:
+    """What is left after the last request: nothing new is begun, all that is noted is kept."""
+    if workers:
+        workers.stop()
+    asyncio.run(outbox.flush())
+    asyncio.run(recall_tracking.flush())
+    stores_runtime.close()
+    execution.close()
 
 
 class _Server(uvicorn.Server):
@@ -39,6 +64,10 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:  # said last and only once it is true
             print(_banner(), flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        stopping.ask()
+        await super().shutdown(sockets)
 
 
 def _banner() -> str:
