@@ -71,9 +71,8 @@ class OverHttp:
 class InProcess:
     """The peer: its own process, its store in a new file whenever it starts over."""
 
-    name = f"memorywire {peer.VERSION}"
-
-    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+    def __init__(self, name: str, process: "subprocess.Popen[str]", folder: Path) -> None:
+        self.name = name
         self._process = process
         self._folder = folder
 
@@ -105,11 +104,18 @@ def ours(server: LocalServer) -> Iterator[OverHttp]:
 
 
 @contextmanager
-def theirs() -> Iterator[InProcess]:
-    """The peer's side, with its files in a folder that is gone afterwards."""
+def theirs(*, as_installed: bool = False) -> Iterator[InProcess]:
+    """The peer's side, with its files in a folder that is gone afterwards.
+
+    It runs the model as we do, or, ``as_installed``, as it does by default: on torch.
+    """
+    name = f"memorywire {peer.VERSION}" + (", torch" if as_installed else "")
     with TemporaryDirectory(prefix="memorywire-peer-") as folder:
         process = subprocess.Popen(
-            [str(peer.python()), "-m", "benchmarks.peer_worker"],
+            [
+                *(str(peer.python(as_installed=as_installed)), "-m", "benchmarks.peer_worker"),
+                *(["as-installed"] if as_installed else []),
+            ],
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
@@ -117,6 +123,6 @@ def theirs() -> Iterator[InProcess]:
             text=True,
         )
         try:
-            yield InProcess(process, Path(folder))
+            yield InProcess(name, process, Path(folder))
         finally:
             process.communicate(timeout=20)  # the end of its input ends it

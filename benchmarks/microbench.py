@@ -48,9 +48,16 @@ class Round:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument(
+        "--as-installed", action="store_true", help="the peer with the torch it asks for"
+    )
     options = parser.parse_args()
     data = json.loads(DATA.read_text())
-    with started() as server, ours(server) as our_side, theirs() as their_side:
+    with (
+        started() as server,
+        ours(server) as our_side,
+        theirs(as_installed=options.as_installed) as their_side,
+    ):
         sides: list[Contender] = [our_side, their_side]
         rounds = measure(sides, data, rounds=options.rounds)
     for line in lines(rounds):

