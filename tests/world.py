@@ -84,7 +84,8 @@ class World:
     def forget(self, *, key: str | None = None, **extra: Any) -> HttpResponse:
         return self.post("/v0/forget", {"agent_id": "concierge", **extra}, key=key)
 
-    def rule(self, effect: str, **conditions: str) -> Rule:
+    def rule(self, effect: str, **conditions: Any) -> Rule:
+        """A rule in force, made behind the log's back so that tests see their own rows only."""
         return Rule.objects.create(
             workspace=self.workspace,
             name=f"rule {next(_numbers)}",

@@ -35,6 +35,7 @@ class Viewer:
     roles: str
     waiting: int
     """Proposals in their queue: shown beside its name in the navigation."""
+    is_admin: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

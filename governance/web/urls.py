@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import views
+from governance.web import rule_views, views
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
@@ -18,6 +18,10 @@ urlpatterns: list[URLPattern] = [
     path("queue/changes", views.queue_changes, name="queue_changes"),
     path("proposals/<str:review_id>", views.proposal, name="proposal"),
     path("proposals/<str:review_id>/decision", views.decide, name="decide"),
+    path("rules", rule_views.rule_list, name="rules"),
+    path("rules/new", rule_views.new_rule, name="new_rule"),
+    path("rules/<int:rule_id>", rule_views.rule, name="rule"),
+    path("rules/<int:rule_id>/switch", rule_views.switch, name="switch_rule"),
     path("audit", views.audit_log, name="audit"),
     path("audit/<int:sequence>", views.audit_row, name="audit_row"),
 ]

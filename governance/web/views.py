@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from governance import access, audit, decision, execution, review
+from governance import access, audit, decision, execution
 from governance.errors import (
     BadRequest,
     Conflict,
@@ -26,7 +26,7 @@ from governance.models import Membership, Review, ReviewStatus, Verdict
 from governance.web import page
 from governance.web.members import is_htmx, member, members_only, refusal, request_id
 from governance.web.presenters import audit as present_audit
-from governance.web.presenters.people import viewer
+from governance.web.presenters.people import shell, viewer
 from governance.web.presenters.proposal import proposal as present_proposal
 from governance.web.presenters.proposal import toast, verdicts
 from governance.web.presenters.queue import next_after
@@ -224,6 +224,4 @@ def _closing(membership: Membership, review_id: str) -> page.Verdict | None:
 
 
 def _audit_page(request: HttpRequest, membership: Membership, log: page.AuditPage) -> HttpResponse:
-    waiting = review.waiting(membership.workspace_id)
-    context = {"here": "audit", "viewer": viewer(membership, waiting=waiting), "log": log}
-    return render(request, "audit.html", context)
+    return render(request, "audit.html", shell(membership, "audit") | {"log": log})
