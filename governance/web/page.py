@@ -247,6 +247,8 @@ class AuditRow:
     """What happened, in words."""
     actor: str
     actor_kind: str
+    actor_key: str
+    """Names the actor exactly, where the name shown may be several people's."""
     agent_id: str
     memory_id: str
     digest: str
@@ -276,6 +278,8 @@ class AuditPage:
     """Rows newest first, and signed cursors to the pages on either side."""
 
     total: int
+    found: int
+    """How many of them meet the filter."""
     rows: tuple[AuditRow, ...]
     newer: str
     older: str
