@@ -8,6 +8,16 @@ from tests.world import World, add_person
 EVERYBODY = ("nobody", "no role", "reviewer", "auditor", "admin", "admin elsewhere")
 
 
+ADMINS_ONLY = {
+    "nobody": 302,
+    "no role": 403,
+    "reviewer": 403,
+    "auditor": 403,
+    "admin": 200,
+    "admin elsewhere": 404,
+}
+
+
 def browser(person: User) -> Client:
     """A browser in which this person is logged in."""
     client = Client(raise_request_exception=False)

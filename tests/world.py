@@ -41,7 +41,7 @@ class World:
         workspace = access.create_workspace(slug=slug, name=slug.title(), now_ms=now_ms())
         owner = access.create_service_account(workspace, f"{slug} agents")
         _, key = access.create_key(
-            workspace, owner, scopes=list(Scope), agents=None, now_ms=now_ms()
+            workspace.pk, owner, scopes=list(Scope), agents=None, now_ms=now_ms()
         )
         reviewer = add_person(workspace, Role.REVIEWER)
         return cls(workspace=workspace, owner=owner, key=key, reviewer=reviewer)

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import audit_views, rule_views, views
+from governance.web import audit_views, key_views, rule_views, views
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
@@ -22,6 +22,10 @@ urlpatterns: list[URLPattern] = [
     path("rules/new", rule_views.new_rule, name="new_rule"),
     path("rules/<int:rule_id>", rule_views.rule, name="rule"),
     path("rules/<int:rule_id>/switch", rule_views.switch, name="switch_rule"),
+    path("keys", key_views.key_list, name="keys"),
+    path("keys/new", key_views.new_key, name="new_key"),
+    path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate_key"),
+    path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke_key"),
     path("audit", audit_views.audit_log, name="audit"),
     path("audit/export", audit_views.export, name="audit_export"),
     path("audit/<int:sequence>", audit_views.audit_row, name="audit_row"),

@@ -9,7 +9,7 @@ from django.test import Client
 
 from governance.models import AuditRow, Role, Rule
 from tests.governance.test_query_counts import Counted, counted
-from tests.permissions import EVERYBODY, as_whom, browser
+from tests.permissions import ADMINS_ONLY, EVERYBODY, as_whom, browser
 from tests.world import World, add_person
 
 __all__ = ["counted"]
@@ -23,16 +23,6 @@ def admin(world: World) -> Client:
 def add(client: Client, name: str = "web", **said: Any) -> HttpResponse:
     form = {"name": name, "effect": "review", **said}
     return client.post("/rules/new", form)  # type: ignore[return-value]
-
-
-ADMINS_ONLY = {
-    "nobody": 302,
-    "no role": 403,
-    "reviewer": 403,
-    "auditor": 403,
-    "admin": 200,
-    "admin elsewhere": 404,
-}
 
 
 @pytest.mark.parametrize("who", EVERYBODY)
