@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import audit_views, key_views, rule_views, views
+from governance.web import audit_views, key_views, member_views, rule_views, views
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
@@ -26,6 +26,9 @@ urlpatterns: list[URLPattern] = [
     path("keys/new", key_views.new_key, name="new_key"),
     path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate_key"),
     path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke_key"),
+    path("members", member_views.member_list, name="members"),
+    path("members/<int:user_id>", member_views.change_roles, name="change_member"),
+    path("members/<int:user_id>/remove", member_views.remove, name="remove_member"),
     path("audit", audit_views.audit_log, name="audit"),
     path("audit/export", audit_views.export, name="audit_export"),
     path("audit/<int:sequence>", audit_views.audit_row, name="audit_row"),
