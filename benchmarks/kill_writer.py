@@ -71,7 +71,9 @@ def _prepare() -> tuple[str, int]:
     call_command("migrate", verbosity=0)
     workspace = access.create_workspace(slug="kill", name="Kill", now_ms=now_ms())
     owner = access.create_service_account(workspace, "agents")
-    _, key = access.create_key(workspace, owner, scopes=list(Scope), agents=None, now_ms=now_ms())
+    _, key = access.create_key(
+        workspace.pk, owner, scopes=list(Scope), agents=None, now_ms=now_ms()
+    )
     reviewer = User.objects.create_user("reviewer@example.com", None, name="Reviewer")
     Membership.objects.create(workspace=workspace, user=reviewer, roles=[Role.REVIEWER.value])
     connections.close_all()  # a connection must not cross a fork

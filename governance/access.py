@@ -59,7 +59,7 @@ def authenticate(token: str, *, now_ms: int) -> Principal:
     )
     # Compared even when there is no such key, so that both take the same time.
     matches = hmac.compare_digest(key.digest if key else "-", _digest(token))
-    if key is None or not matches or not _is_current(key, now_ms):
+    if key is None or not matches or not key.is_valid(now_ms=now_ms):
         raise NotAuthenticated
     return Principal(
         key_id=key.pk,
@@ -156,7 +156,7 @@ def create_service_account(workspace: Workspace, name: str) -> User:
 
 
 def create_key(
-    workspace: Workspace,
+    workspace_id: str,
     owner: User,
     *,
     scopes: Sequence[Scope],
@@ -169,7 +169,7 @@ def create_key(
     prefix = secrets.token_hex(_PREFIX_BYTES)
     token = f"mw_{prefix}_{secrets.token_hex(_SECRET_BYTES)}"
     key = ApiKey.objects.create(
-        workspace=workspace,
+        workspace_id=workspace_id,
         owner=owner,
         name=name,
         prefix=prefix,
@@ -185,7 +185,3 @@ def create_key(
 def _digest(token: str) -> str:
     # A plain hash is enough: the token is random, there is nothing to guess.
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
-
-
-def _is_current(key: ApiKey, now_ms: int) -> bool:
-    return key.revoked_at_ms is None and (key.expires_at_ms is None or key.expires_at_ms > now_ms)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from governance.models import Effect, Rule
+from stores import filters
+from stores.wire import MemoryRecord
 
 _STRICTNESS = {Effect.ALLOW: 0, Effect.REVIEW: 1, Effect.DENY: 2}
 
@@ -13,11 +15,13 @@ class Write:
     """What rules can see of a write."""
 
     operation: str
-    types: frozenset[str]
-    """The type of what is written, or of everything that would be touched."""
-    source: str | None
+    agent_id: str
+    memories: tuple[MemoryRecord, ...]
+    """What is written, or everything that would be touched."""
     asked_for_review: bool
     """The agent itself set ``approval_required``."""
+    flags: frozenset[str] = frozenset()
+    """Codes of what the detectors found in the text that is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,29 @@ def _matches(rule: Rule, write: Write) -> bool:
     return (
         rule.enabled
         and rule.operation in {"", write.operation}
-        and (not rule.type or rule.type in write.types)
-        and rule.source in {"", write.source}
+        and rule.agent_id in {"", write.agent_id}
+        and (not rule.flag or rule.flag in write.flags)
+        and (not _asks_of_memories(rule) or any(_holds(rule, each) for each in write.memories))
+    )
+
+
+def _asks_of_memories(rule: Rule) -> bool:
+    """Whether a write that touches no memory at all could not match."""
+    return bool(
+        rule.type
+        or rule.user_id
+        or rule.source
+        or rule.metadata
+        or rule.confidence_below is not None
+    )
+
+
+def _holds(rule: Rule, memory: MemoryRecord) -> bool:
+    """Whether one memory meets all that the rule asks of memories."""
+    return (
+        rule.type in {"", memory.type.value}
+        and rule.user_id in {"", memory.user_id}
+        and rule.source in {"", memory.source}
+        and (rule.confidence_below is None or memory.confidence < rule.confidence_below)
+        and (not rule.metadata or filters.matches(filters.parse(rule.metadata), memory))
     )

@@ -4,7 +4,7 @@
 commit. The other functions are the steps such a transaction is made of.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +40,7 @@ from stores.wire import (
     ExpireResponse,
     ForgetRequest,
     ForgetResponse,
+    MemoryRecord,
     MergeRequest,
     MergeResponse,
     RememberRequest,
@@ -197,17 +198,18 @@ def _raise_if_denied(status: OperationStatus, rules: Sequence[str]) -> None:
 def rule_on(
     call: Call,
     kind: OperationKind,
+    request: Request,
+    memories: Iterable[MemoryRecord],
     *,
-    types: Sequence[str],
-    source: str | None = None,
-    asked_for_review: bool = False,
+    flags: frozenset[str] = frozenset(),
 ) -> policy.Ruling:
-    """What the workspace's policy says of a write."""
+    """What the workspace's policy says of a write to these memories."""
     write = policy.Write(
         operation=kind.value,
-        types=frozenset(types),
-        source=source,
-        asked_for_review=asked_for_review,
+        agent_id=request.agent_id,
+        memories=tuple(memories),
+        flags=flags,
+        asked_for_review=getattr(request, "approval_required", False),
     )
     rules = Rule.objects.filter(workspace_id=call.workspace_id, enabled=True)
     return policy.rule_on(write, rules)

@@ -41,7 +41,7 @@ class World:
         workspace = access.create_workspace(slug=slug, name=slug.title(), now_ms=now_ms())
         owner = access.create_service_account(workspace, f"{slug} agents")
         _, key = access.create_key(
-            workspace, owner, scopes=list(Scope), agents=None, now_ms=now_ms()
+            workspace.pk, owner, scopes=list(Scope), agents=None, now_ms=now_ms()
         )
         reviewer = add_person(workspace, Role.REVIEWER)
         return cls(workspace=workspace, owner=owner, key=key, reviewer=reviewer)
@@ -84,7 +84,8 @@ class World:
     def forget(self, *, key: str | None = None, **extra: Any) -> HttpResponse:
         return self.post("/v0/forget", {"agent_id": "concierge", **extra}, key=key)
 
-    def rule(self, effect: str, **conditions: str) -> Rule:
+    def rule(self, effect: str, **conditions: Any) -> Rule:
+        """A rule in force, made behind the log's back so that tests see their own rows only."""
         return Rule.objects.create(
             workspace=self.workspace,
             name=f"rule {next(_numbers)}",

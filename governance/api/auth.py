@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
-from governance import access, execution
+from governance import access, execution, key_use
 from governance.access import Principal
 from governance.clock import now_ms
 from governance.errors import NotAuthenticated
@@ -19,4 +19,7 @@ class BearerKey(HttpBearer):
         return await self.authenticate(request, token.strip())
 
     async def authenticate(self, request: HttpRequest, token: str) -> Principal:
-        return await execution.read(access.authenticate, token, now_ms=now_ms())
+        at_ms = now_ms()
+        principal = await execution.read(access.authenticate, token, now_ms=at_ms)
+        key_use.note(principal.key_id, now_ms=at_ms)
+        return principal

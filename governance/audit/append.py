@@ -31,6 +31,15 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Who changes something that is no memory, when, and under which request."""
+
+    actor: Actor
+    now_ms: int
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One row to be. ``memory`` is the memory after the change, with the key to seal under."""
 
@@ -68,6 +77,12 @@ def append(workspace_id: str, entries: Sequence[Entry], *, now_ms: int) -> None:
     AuditRow.objects.bulk_create(rows)
     head.save(update_fields=["sequence", "mac"])
     transaction.on_commit(lambda: live.announce(workspace_id, head.sequence))
+
+
+def note(workspace_id: str, action: str, facts: dict[str, Any], *, cause: Cause) -> None:
+    """Add the row of a change that touches no memory: a rule, a key, a member."""
+    entry = Entry(action=action, actor=cause.actor, request_id=cause.request_id, facts=facts)
+    append(workspace_id, [entry], now_ms=cause.now_ms)
 
 
 def _row(workspace_id: str, entry: Entry, *, now_ms: int) -> AuditRow:

@@ -1,10 +1,50 @@
-"""Reading the log: rows by sequence, and the words of one row."""
+"""Reading the log: rows by sequence, all or those that meet a filter, and the words of one row."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import Q, QuerySet
 
 from governance import sealing
 from governance.errors import NotFound
 from governance.models import AuditHead, AuditRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which rows are asked for; what is empty holds for all. Times are epoch milliseconds."""
+
+    action: str = ""
+    actor: str = ""
+    """``kind:id``, which is exact, or the name shown."""
+    agent_id: str = ""
+    memory_id: str = ""
+    review_id: str = ""
+    from_ms: int | None = None
+    before_ms: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Filter()
+
+    def condition(self) -> Q:
+        parts = {
+            "action": self.action,
+            "agent_id": self.agent_id,
+            "memory_id": self.memory_id,
+            "review_id": self.review_id,
+            "at_ms__gte": self.from_ms,
+            "at_ms__lt": self.before_ms,
+        }
+        asked = {name: value for name, value in parts.items() if value not in {"", None}}
+        return Q(**asked) & self._actor()
+
+    def _actor(self) -> Q:
+        kind, colon, actor_id = self.actor.partition(":")
+        if colon and kind in {"key", "person", "system"}:
+            return Q(actor_kind=kind, actor_id=actor_id)
+        return Q(actor_label__iexact=self.actor) if self.actor else Q()
 
 
 def head(workspace_id: str) -> int:
@@ -12,17 +52,41 @@ def head(workspace_id: str) -> int:
     return AuditHead.objects.values_list("sequence", flat=True).get(pk=workspace_id)
 
 
-def rows_before(workspace_id: str, sequence: int, *, limit: int) -> list[AuditRow]:
-    """The ``limit`` rows below a sequence, newest first; one query.
+def count(workspace_id: str, asked: Filter) -> int:
+    """How many rows meet a filter."""
+    return _rows(workspace_id, asked).count()
 
-    Sequences have no gaps and rows never change: pages neither skip nor repeat a row, however
-    many are added meanwhile.
+
+def rows_before(
+    workspace_id: str, sequence: int, *, limit: int, asked: Filter | None = None
+) -> list[AuditRow]:
+    """The ``limit`` nearest rows below a sequence, newest first; one query.
+
+    Rows never change: pages neither skip nor repeat one, however many are added meanwhile.
     """
-    return list(
-        AuditRow.objects.filter(
-            workspace_id=workspace_id, sequence__lt=sequence, sequence__gte=sequence - limit
-        ).order_by("-sequence")
-    )
+    rows = _rows(workspace_id, asked).filter(sequence__lt=sequence)
+    return list(rows.order_by("-sequence")[:limit])
+
+
+def rows_after(
+    workspace_id: str, sequence: int, *, limit: int, asked: Filter | None = None
+) -> list[AuditRow]:
+    """The ``limit`` nearest rows above a sequence, newest first; one query."""
+    rows = _rows(workspace_id, asked).filter(sequence__gt=sequence)
+    return list(rows.order_by("sequence")[:limit])[::-1]
+
+
+def chunk_after(
+    workspace_id: str, sequence: int, *, until: int, limit: int, asked: Filter
+) -> list[AuditRow]:
+    """The next ``limit`` rows above a sequence, oldest first, with the keys of their words."""
+    rows = _rows(workspace_id, asked).filter(sequence__gt=sequence, sequence__lte=until)
+    return list(rows.select_related("seal_key").order_by("sequence")[:limit])
+
+
+def of_memory(workspace_id: str, memory_id: str) -> Iterator[AuditRow]:
+    """Every row about one memory, oldest first."""
+    return _rows(workspace_id, Filter(memory_id=memory_id)).order_by("sequence").iterator()
 
 
 def access_row(workspace_id: str, sequence: int) -> AuditRow:
@@ -46,3 +110,8 @@ def words(row: AuditRow) -> Any | None:
         return None
     key = sealing.data_key(row.seal_key)
     return None if key is None else key.open(bytes(row.sealed), row.commitment)
+
+
+def _rows(workspace_id: str, asked: Filter | None) -> QuerySet[AuditRow]:
+    rows = AuditRow.objects.filter(workspace_id=workspace_id)
+    return rows.filter(asked.condition()) if asked else rows

@@ -39,7 +39,7 @@ def _respond(request: ExpireRequest, outcome: Outcome, stores: Sequence[str]) ->
 
 def _expire(call: Call, request: ExpireRequest) -> Outcome:
     memories = _matching(call, request)
-    ruling = writing.rule_on(call, _KIND, types=[memory.type for memory in memories])
+    ruling = writing.rule_on(call, _KIND, request, [memory.as_record() for memory in memories])
     if ruling.effect is not Effect.ALLOW:
         return writing.deny(call, _KIND, request, ruling)
     key = sealing.new_data_key(call.workspace_id)

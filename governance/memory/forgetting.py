@@ -62,12 +62,7 @@ def _told(count: int, stores: Sequence[str]) -> list[StoreOutcome]:
 
 def _forget(call: Call, request: ForgetRequest, condition: filters.Filter | None) -> Outcome:
     memories = _reached(call, request, condition)
-    ruling = writing.rule_on(
-        call,
-        _KIND,
-        types=[memory.type for memory in memories],
-        asked_for_review=request.approval_required,
-    )
+    ruling = writing.rule_on(call, _KIND, request, [memory.as_record() for memory in memories])
     if ruling.effect is Effect.DENY:
         return writing.deny(call, _KIND, request, ruling)
     ruling = _many_need_a_person(request, ruling, len(memories))

@@ -56,12 +56,7 @@ def _respond(request: MergeRequest, outcome: Outcome, stores: Sequence[str]) -> 
 
 def _merge(call: Call, request: MergeRequest, merger: Merger) -> Outcome:
     memories = [merger.canonical, *merger.duplicates]
-    ruling = writing.rule_on(
-        call,
-        _KIND,
-        types=[memory.type for memory in memories],
-        asked_for_review=request.approval_required,
-    )
+    ruling = writing.rule_on(call, _KIND, request, [memory.as_record() for memory in memories])
     if ruling.effect is Effect.DENY:
         return writing.deny(call, _KIND, request, ruling)
     merger = effects.check_unmoved(merger)

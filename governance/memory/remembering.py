@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 
-from governance import effects, gate, known, ledger, outbox, sealing, writing
+from governance import effects, gate, known, ledger, outbox, screening, sealing, writing
 from governance.embedding import EmbeddedText, embed
 from governance.errors import Conflict
 from governance.gate import Call
 from governance.ids import new_id
 from governance.models import Effect, Memory, Operation, OperationKind, OperationStatus, Scope
 from governance.writing import Answer, Outcome
-from stores.wire import MemoryType, RememberRequest, RememberResponse
+from stores.wire import MemoryRecord, MemoryType, RememberRequest, RememberResponse
 
 _KIND = OperationKind.REMEMBER
 
@@ -48,13 +48,8 @@ def _respond(outcome: Outcome, stores: Sequence[str]) -> RememberResponse:
 
 
 def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outcome:
-    ruling = writing.rule_on(
-        call,
-        _KIND,
-        types=[request.type.value],
-        source=request.source,
-        asked_for_review=request.approval_required,
-    )
+    record = _as_record(call, request)
+    ruling = writing.rule_on(call, _KIND, request, [record], flags=screening.codes(record))
     if ruling.effect is Effect.DENY:
         return writing.deny(call, _KIND, request, ruling)
     if ruling.effect is Effect.ALLOW:
@@ -84,6 +79,23 @@ def _supersede_named(call: Call, operation: Operation, memory: Memory) -> list[o
         return []
     ledger.supersede(writing.change(call, operation, ""), replaced, by=memory)
     return outbox.enqueue(replaced, now_ms=call.now_ms)
+
+
+def _as_record(call: Call, request: RememberRequest) -> MemoryRecord:
+    """What the memory would be, for rules to look at; it has no id yet."""
+    return MemoryRecord.model_construct(
+        id=request.id or "",
+        agent_id=request.agent_id,
+        user_id=request.user_id,
+        type=request.type,
+        content=request.content,
+        metadata=request.metadata,
+        confidence=request.confidence,
+        source=request.source,
+        created_at=request.created_at or call.now_ms,
+        updated_at=call.now_ms,
+        expires_at=request.expires_at,
+    )
 
 
 def _create(

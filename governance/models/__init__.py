@@ -8,7 +8,7 @@ from governance.models.memory import EndReason, Memory, MemoryVector, MemoryVers
 from governance.models.operation import Operation, OperationKind, OperationStatus
 from governance.models.recalled import Recalled
 from governance.models.review import Decision, Review, ReviewStatus, Verdict
-from governance.models.rule import Effect, Rule
+from governance.models.rule import Effect, Rule, RuleVersion
 from governance.models.seal import SealKey
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ReviewStatus",
     "Role",
     "Rule",
+    "RuleVersion",
     "Scope",
     "SealKey",
     "User",

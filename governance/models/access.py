@@ -121,6 +121,15 @@ class ApiKey(models.Model):
     created_at_ms = EpochMsField()
     expires_at_ms = EpochMsField(null=True)
     revoked_at_ms = EpochMsField(null=True)
+    last_used_at_ms = EpochMsField(null=True)
+    """To the minute; see ``governance.key_use``."""
+    successor = models.OneToOneField("self", on_delete=models.PROTECT, null=True)
+    """The key it was rotated into."""
 
     def __str__(self) -> str:
         return f"mw_{self.prefix}"
+
+    def is_valid(self, *, now_ms: int) -> bool:
+        """Whether it opens anything now."""
+        ended = self.expires_at_ms is not None and self.expires_at_ms <= now_ms
+        return self.revoked_at_ms is None and not ended

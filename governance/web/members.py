@@ -9,10 +9,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from governance import access, execution
-from governance.errors import GovernanceError, NotAuthenticated
+from governance import access, audit, execution
+from governance.clock import now_ms
+from governance.errors import Conflict, GovernanceError, Invalid, NotAuthenticated
 from governance.models import Membership, Role, User
 
 P = ParamSpec("P")
@@ -28,6 +30,74 @@ def members_only(show: Show[P]) -> View[P]:
         return await execution.read(_show, show, request, *args, **kwargs)
 
     return view
+
+
+def changes_only(change: Show[P]) -> View[P]:
+    """A view that takes a form and changes something, in one transaction.
+
+    The member is read inside it: a role withdrawn a moment ago no longer counts.
+    """
+
+    @never_cache
+    @require_POST
+    async def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return await execution.write(_change, change, request, *args, **kwargs)
+        except GovernanceError as error:
+            return await execution.read(refusal, request, error)
+
+    return view
+
+
+def form(show: Show[P], change: Show[P]) -> View[P]:
+    """A view that shows a form, and takes it: one transaction as in ``changes_only``.
+
+    What is wrong with it or overtaken is shown with it, as ``request.refused``.
+    """
+    shown = members_only(show)
+
+    @never_cache
+    @require_http_methods(["GET", "HEAD", "POST"])
+    async def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if request.method != "POST":
+            return await shown(request, *args, **kwargs)
+        try:
+            return await execution.write(_change, change, request, *args, **kwargs)
+        except (Invalid, Conflict) as error:
+            request.refused = error  # type: ignore[attr-defined]
+            answer = await shown(request, *args, **kwargs)
+            answer.status_code = error.status
+            return answer
+        except GovernanceError as error:
+            return await execution.read(refusal, request, error)
+
+    return view
+
+
+def refused(request: HttpRequest) -> GovernanceError | None:
+    """Why the form that was just sent was not taken, if it was not."""
+    return getattr(request, "refused", None)
+
+
+def admin(membership: Membership) -> Membership:
+    """The member, if they may change the workspace itself.
+
+    Raises: NotAllowed.
+    """
+    access.check_role(membership, Role.ADMIN)
+    return membership
+
+
+def cause(request: HttpRequest, membership: Membership) -> audit.Cause:
+    """What the audit row of a change that this request makes says of who, when and why."""
+    actor = audit.Actor.person(membership.user)
+    return audit.Cause(actor=actor, now_ms=now_ms(), request_id=request_id(request))
+
+
+def _change(
+    change: Callable[..., HttpResponse], request: HttpRequest, *args: Any, **kwargs: Any
+) -> HttpResponse:
+    return change(request, member(request), *args, **kwargs)
 
 
 def _show(

@@ -35,6 +35,7 @@ class Viewer:
     roles: str
     waiting: int
     """Proposals in their queue: shown beside its name in the navigation."""
+    is_admin: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +288,8 @@ class AuditRow:
     """What happened, in words."""
     actor: str
     actor_kind: str
+    actor_key: str
+    """Names the actor exactly, where the name shown may be several people's."""
     agent_id: str
     memory_id: str
     digest: str
@@ -316,6 +319,8 @@ class AuditPage:
     """Rows newest first, and signed cursors to the pages on either side."""
 
     total: int
+    found: int
+    """How many of them meet the filter."""
     rows: tuple[AuditRow, ...]
     newer: str
     older: str

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import views
+from governance.web import audit_views, key_views, member_views, rule_views, views
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
@@ -18,6 +18,18 @@ urlpatterns: list[URLPattern] = [
     path("queue/changes", views.queue_changes, name="queue_changes"),
     path("proposals/<str:review_id>", views.proposal, name="proposal"),
     path("proposals/<str:review_id>/decision", views.decide, name="decide"),
-    path("audit", views.audit_log, name="audit"),
-    path("audit/<int:sequence>", views.audit_row, name="audit_row"),
+    path("rules", rule_views.rule_list, name="rules"),
+    path("rules/new", rule_views.new_rule, name="new_rule"),
+    path("rules/<int:rule_id>", rule_views.rule, name="rule"),
+    path("rules/<int:rule_id>/switch", rule_views.switch, name="switch_rule"),
+    path("keys", key_views.key_list, name="keys"),
+    path("keys/new", key_views.new_key, name="new_key"),
+    path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate_key"),
+    path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke_key"),
+    path("members", member_views.member_list, name="members"),
+    path("members/<int:user_id>", member_views.change_roles, name="change_member"),
+    path("members/<int:user_id>/remove", member_views.remove, name="remove_member"),
+    path("audit", audit_views.audit_log, name="audit"),
+    path("audit/export", audit_views.export, name="audit_export"),
+    path("audit/<int:sequence>", audit_views.audit_row, name="audit_row"),
 ]

@@ -1,4 +1,4 @@
-"""The pages: the queue, a proposal, deciding it, the audit log.
+"""The pages that are for deciding: the queue, a proposal, the decision.
 
 Functions named after an address run on a reading thread (``members_only``) and end in a
 response; deciding goes through ``governance.decision`` and so is a coroutine of its own.
@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from governance import access, audit, decision, execution, review
+from governance import access, audit, decision, execution
 from governance.errors import (
     BadRequest,
     Conflict,
@@ -25,7 +25,6 @@ from governance.errors import (
 from governance.models import Membership, Review, ReviewStatus, Verdict
 from governance.web import page
 from governance.web.members import is_htmx, member, members_only, refusal, request_id
-from governance.web.presenters import audit as present_audit
 from governance.web.presenters.people import viewer
 from governance.web.presenters.proposal import proposal as present_proposal
 from governance.web.presenters.proposal import toast, verdicts
@@ -83,24 +82,6 @@ async def decide(request: HttpRequest, review_id: str) -> HttpResponse:
     except GovernanceError as error:
         return await execution.read(_refused, request, review_id, error)
     return await execution.read(_decided, request, ballot)
-
-
-@members_only
-def audit_log(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The newest rows, or those before a cursor."""
-    cursor = request.GET.get("cursor", "")
-    return _audit_page(
-        request, membership, present_audit.log(membership.workspace_id, cursor=cursor)
-    )
-
-
-@members_only
-def audit_row(request: HttpRequest, membership: Membership, sequence: int) -> HttpResponse:
-    """The log from one row on, with that row opened; only what it says for htmx."""
-    row = audit.access_row(membership.workspace_id, sequence)
-    if is_htmx(request):
-        return render(request, "audit/_detail.html", {"detail": present_audit.detail(row)})
-    return _audit_page(request, membership, present_audit.log(membership.workspace_id, opened=row))
 
 
 def _ballot(request: HttpRequest, review_id: str) -> decision.Ballot:
@@ -225,9 +206,3 @@ def _closing(membership: Membership, review_id: str) -> page.Verdict | None:
     if item.status == ReviewStatus.PENDING:
         return None
     return next(reversed(verdicts(item)), None)
-
-
-def _audit_page(request: HttpRequest, membership: Membership, log: page.AuditPage) -> HttpResponse:
-    waiting = review.waiting(membership.workspace_id)
-    context = {"here": "audit", "viewer": viewer(membership, waiting=waiting), "log": log}
-    return render(request, "audit.html", context)

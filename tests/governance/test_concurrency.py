@@ -24,7 +24,7 @@ def test_c47_every_row_carries_the_actor_who_did_it(fast_world: World) -> None:
     principals = []
     for _ in range(USERS):
         _, token = access.create_key(
-            world.workspace, world.owner, scopes=list(Scope), agents=None, now_ms=now_ms()
+            world.workspace.pk, world.owner, scopes=list(Scope), agents=None, now_ms=now_ms()
         )
         principals.append(access.authenticate(token, now_ms=now_ms()))
 

@@ -57,7 +57,7 @@ def test_c09_another_tenants_key_is_another_key(world: World) -> None:
 def test_a_rotated_api_key_may_finish_what_the_old_one_began(world: World) -> None:
     first = world.post("/v0/remember", BODY, **KEY)
     _, rotated = access.create_key(
-        world.workspace, world.owner, scopes=list(Scope), agents=None, now_ms=now_ms()
+        world.workspace.pk, world.owner, scopes=list(Scope), agents=None, now_ms=now_ms()
     )
     assert world.post("/v0/remember", BODY, key=rotated, **KEY).content == first.content
 
@@ -116,7 +116,7 @@ def test_keys_the_protocol_does_not_know_are_named_and_have_no_effect(world: Wor
 def test_only_a_key_with_the_import_scope_may_choose_id_and_time(world: World) -> None:
     scopes = [scope for scope in Scope if scope is not Scope.IMPORT]
     _, narrow = access.create_key(
-        world.workspace, world.owner, scopes=scopes, agents=None, now_ms=now_ms()
+        world.workspace.pk, world.owner, scopes=scopes, agents=None, now_ms=now_ms()
     )
     assert world.post("/v0/remember", BODY | {"id": "my-1"}, key=narrow).status_code == 403
     past = now_ms() - 1_000_000

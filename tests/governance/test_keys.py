@@ -62,7 +62,7 @@ def test_a_revoked_key_stops_at_once(world: World) -> None:
 
 def test_an_expired_key_is_no_key(world: World) -> None:
     _, token = access.create_key(
-        world.workspace,
+        world.workspace.pk,
         world.owner,
         scopes=list(Scope),
         agents=None,

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from django.db import connection
 from django.test import Client
 
-from governance.models import User
+from governance.models import Membership, User
 from memorywire_site.asgi import application
 from tests.world import World, add_person
 
@@ -72,6 +73,27 @@ async def test_another_workspace_hears_nothing(world: World, strangers_socket: S
     await asyncio.to_thread(world.remembered, "Alice likes tea")
     assert await strangers_socket.receive_nothing(timeout=HEARS_NOTHING_SECONDS)
     await strangers_socket.disconnect()
+
+
+@pytest.mark.parametrize("loss", ["roles", "membership", "account"])
+async def test_a_socket_is_closed_within_5_seconds_of_losing_its_role(
+    world: World, members_socket: Socket, loss: str
+) -> None:
+    assert await members_socket.connect()
+    await asyncio.to_thread(_lose, world.reviewer, loss)
+    assert (await members_socket.receive_output(5))["type"] == "websocket.close"
+    await members_socket.disconnect()
+
+
+def _lose(person: User, loss: str) -> None:
+    memberships = Membership.objects.filter(user=person)
+    if loss == "roles":
+        memberships.update(roles=[])
+    elif loss == "membership":
+        memberships.delete()
+    else:
+        User.objects.filter(pk=person.pk).update(is_active=False)
+    connection.close()
 
 
 @pytest.fixture

@@ -1,18 +1,21 @@
-"""``manage.py apikey create|list|revoke``: keys for agents."""
+"""``manage.py apikey create|list|rotate|revoke``: keys for agents. The page /keys does the same."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from governance import access, audit, execution
+from governance import access, audit, execution, keys
 from governance.clock import now_ms
+from governance.errors import Conflict, Invalid
 from governance.models import ApiKey, Scope, User, Workspace
 
-_DAY_MS = 86_400_000
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
 
 
 class Command(BaseCommand):
-    help = "Create, list and revoke the API keys of a workspace."
+    help = "Create, list, rotate and revoke the API keys of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workspace", help="slug; may be left out while there is only one")
@@ -30,48 +33,54 @@ class Command(BaseCommand):
         create.add_argument("--name", default="", help="a note for people")
         create.add_argument("--expires-days", type=int, help="days until it stops working")
         actions.add_parser("list", help="all keys, without their secrets")
+        rotate = actions.add_parser("rotate", help="a new key with the same rights, shown once")
+        rotate.add_argument("prefix", help="as listed: mw_1a2b3c...")
+        rotate.add_argument(
+            "--overlap-hours", type=int, default=24, help="how long the old one stays good"
+        )
         revoke = actions.add_parser("revoke", help="stop a key at once")
         revoke.add_argument("prefix", help="as listed: mw_1a2b3c...")
 
     def handle(self, *, action: str, **options: Any) -> None:
         workspace = find_workspace(options["workspace"])
-        handler = {"create": self._create, "list": self._list, "revoke": self._revoke}[action]
-        handler(workspace, options)
+        handlers = {
+            "create": self._create,
+            "list": self._list,
+            "rotate": self._rotate,
+            "revoke": self._revoke,
+        }
+        handlers[action](workspace, options)
 
     def _create(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        scopes = _parse_scopes(options["scopes"])
         agents = None if options["agents"] == "all" else _split(options["agents"])
-        if agents is not None and not agents:
-            raise CommandError("--agents needs 'all' or at least one agent id")
-        days = options["expires_days"]
-        if days is not None and days < 1:
-            raise CommandError("--expires-days must be at least 1")
-        now = now_ms()
+        rights = keys.Rights(scopes=_parse_scopes(options["scopes"]), agents=agents)
+        days, cause = options["expires_days"], _cause()
 
         def create() -> tuple[ApiKey, str]:
-            owner = _find_owner(workspace, options["owner"])
-            key, token = access.create_key(
-                workspace,
-                owner,
-                scopes=scopes,
-                agents=agents,
-                now_ms=now,
+            return keys.create(
+                workspace.pk,
+                _find_owner(workspace, options["owner"]),
+                rights,
+                cause=cause,
                 name=options["name"],
-                expires_at_ms=None if days is None else now + days * _DAY_MS,
+                expires_at_ms=None if days is None else cause.now_ms + days * _DAY_MS,
             )
-            _audit(workspace, key, "apikey.created", now=now)
-            return key, token
 
-        key, token = execution.write_sync(create)
-        self.stderr.write(
-            f"Owner: {key.owner}. The key is shown this once; only its digest is kept."
-        )
-        self.stdout.write(token)
+        self._show_once(*_written(create))
+
+    def _rotate(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        key = _find_key(workspace, options["prefix"])
+        overlap_ms = options["overlap_hours"] * _HOUR_MS
+        if overlap_ms < 0:
+            raise CommandError("--overlap-hours must not be negative")
+
+        def rotate() -> tuple[ApiKey, str]:
+            return keys.rotate(workspace.pk, key.pk, overlap_ms=overlap_ms, cause=_cause())
+
+        self._show_once(*_written(rotate))
 
     def _list(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        for key in (
-            ApiKey.objects.filter(workspace=workspace).select_related("owner").order_by("pk")
-        ):
+        for key in keys.of_workspace(workspace.pk):
             agents = "all agents" if key.agents is None else ",".join(key.agents)
             self.stdout.write(
                 f"{key}  {_state(key)}  owner {key.owner}  {agents}  "
@@ -79,21 +88,15 @@ class Command(BaseCommand):
             )
 
     def _revoke(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        prefix = options["prefix"].removeprefix("mw_").partition("_")[0]
-        now = now_ms()
-
-        def revoke() -> ApiKey | None:
-            key = ApiKey.objects.filter(workspace=workspace, prefix=prefix).first()
-            if key is not None and key.revoked_at_ms is None:
-                key.revoked_at_ms = now
-                key.save(update_fields=["revoked_at_ms"])
-                _audit(workspace, key, "apikey.revoked", now=now)
-            return key
-
-        key = execution.write_sync(revoke)
-        if key is None:
-            raise CommandError(f"No key mw_{prefix} in {workspace.slug}; 'apikey list' shows them.")
+        key = _find_key(workspace, options["prefix"])
+        execution.write_sync(keys.revoke, workspace.pk, key.pk, cause=_cause())
         self.stdout.write(f"{key} is revoked.")
+
+    def _show_once(self, key: ApiKey, token: str) -> None:
+        self.stderr.write(
+            f"Owner: {key.owner}. The key is shown this once; only its digest is kept."
+        )
+        self.stdout.write(token)
 
 
 def find_workspace(slug: str | None) -> Workspace:
@@ -109,20 +112,35 @@ def find_workspace(slug: str | None) -> Workspace:
 
 
 def _find_owner(workspace: Workspace, name: str | None) -> User:
+    owners = keys.owners(workspace.pk)
     if name is None:
-        owner = (
-            User.objects.filter(is_service=True, membership__workspace=workspace)
-            .order_by("pk")
-            .first()
-        )
+        owner = next((each for each in owners if each.is_service), None)
         if owner is None:
             raise CommandError("This workspace has no service account yet: name one with --owner.")
         return owner
-    by_name = User.objects.filter(name__iexact=name)
-    owner = User.objects.filter(email__iexact=name).first() or by_name.first()
-    if owner is None and "@" in name:
-        raise CommandError(f"Nobody has the address {name}.")
-    return owner or access.create_service_account(workspace, name)
+    wanted = name.casefold()
+    by_address = [each for each in owners if each.email.casefold() == wanted]
+    by_name = [each for each in owners if each.name.casefold() == wanted]
+    if not by_address and not by_name and "@" in name:
+        raise CommandError(f"No member of {workspace.slug} has the address {name}.")
+    return next(iter([*by_address, *by_name]), None) or access.create_service_account(
+        workspace, name
+    )
+
+
+def _find_key(workspace: Workspace, text: str) -> ApiKey:
+    prefix = text.removeprefix("mw_").partition("_")[0]
+    key = ApiKey.objects.filter(workspace=workspace, prefix=prefix).first()
+    if key is None:
+        raise CommandError(f"No key mw_{prefix} in {workspace.slug}; 'apikey list' shows them.")
+    return key
+
+
+def _written(make: Callable[[], tuple[ApiKey, str]]) -> tuple[ApiKey, str]:
+    try:
+        return execution.write_sync(make)
+    except (Invalid, Conflict) as error:
+        raise CommandError(error.detail) from error
 
 
 def _parse_scopes(text: str) -> list[Scope]:
@@ -139,14 +157,10 @@ def _split(text: str) -> list[str]:
 
 
 def _state(key: ApiKey) -> str:
-    if key.revoked_at_ms is not None:
-        return "revoked"
-    if key.expires_at_ms is not None and key.expires_at_ms <= now_ms():
-        return "expired"
-    return "valid"
+    if key.is_valid(now_ms=now_ms()):
+        return "valid"
+    return "expired" if key.revoked_at_ms is None else "revoked"
 
 
-def _audit(workspace: Workspace, key: ApiKey, action: str, *, now: int) -> None:
-    facts = {"key": str(key), "owner": key.owner.label, "agents": key.agents, "scopes": key.scopes}
-    entry = audit.Entry(action=action, actor=audit.Actor.system("command-line"), facts=facts)
-    audit.append(workspace.pk, [entry], now_ms=now)
+def _cause() -> audit.Cause:
+    return audit.Cause(actor=audit.Actor.system("command-line"), now_ms=now_ms())

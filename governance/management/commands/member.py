@@ -1,17 +1,21 @@
-"""``manage.py member add|list|remove``: people and their roles."""
+"""``manage.py member add|list|remove``: people and their roles. The page /members does the same."""
 
 import getpass
 import secrets
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
-from governance import audit, execution
+from governance import audit, execution, members
 from governance.clock import now_ms
+from governance.errors import GovernanceError
 from governance.management.commands.apikey import find_workspace
 from governance.models import Membership, Role, User, Workspace
+
+T = TypeVar("T")
 
 
 class Command(BaseCommand):
@@ -44,8 +48,6 @@ class Command(BaseCommand):
             validate_email(email)
         except ValidationError as error:
             raise CommandError(f"{email} is not an e-mail address.") from error
-        if unknown := [role for role in roles if role not in Role.values]:
-            raise CommandError(f"Unknown role {unknown}. Known: {', '.join(Role.values)}.")
         password = getpass.getpass() if options["ask_password"] else secrets.token_urlsafe(12)
 
         def add() -> bool:
@@ -53,45 +55,40 @@ class Command(BaseCommand):
             is_new = user is None
             if user is None:
                 user = User.objects.create_user(email, password, name=options["name"])
-            Membership.objects.update_or_create(
-                workspace=workspace, user=user, defaults={"roles": roles}
-            )
-            _audit(workspace, user, "member.added", {"roles": roles})
+            if Membership.objects.filter(workspace=workspace, user=user).exists():
+                members.change_roles(workspace.pk, user.pk, roles, cause=_cause())
+            else:
+                members.add(workspace.pk, user, roles, cause=_cause())
             return is_new
 
-        is_new = execution.write_sync(add)
+        is_new = _written(add)
         self.stdout.write(f"{email} is a member of {workspace.slug} as {', '.join(roles)}.")
         if is_new and not options["ask_password"]:
             self.stdout.write(f"Password, shown this once: {password}")
 
     def _list(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        members = Membership.objects.filter(workspace=workspace).select_related("user")
-        for membership in members.order_by("user__email"):
+        found = Membership.objects.filter(workspace=workspace).select_related("user")
+        for membership in found.order_by("user__email"):
             kind = "service account" if membership.user.is_service else ", ".join(membership.roles)
             self.stdout.write(f"{membership.user.email}  {membership.user.name}  {kind}")
 
     def _remove(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        def remove() -> bool:
-            found = (
-                Membership.objects.filter(workspace=workspace, user__email__iexact=options["email"])
-                .select_related("user")
-                .first()
-            )
-            if found is None:
-                return False
-            _audit(workspace, found.user, "member.removed", {})
-            found.delete()
-            return True
+        email = options["email"]
+        user = User.objects.filter(email__iexact=email).first()
 
-        if not execution.write_sync(remove):
-            raise CommandError(f"{options['email']} is not a member of {workspace.slug}.")
-        self.stdout.write(f"{options['email']} is no longer a member of {workspace.slug}.")
+        def remove() -> None:
+            members.remove(workspace.pk, user.pk if user else 0, cause=_cause())
+
+        _written(remove)
+        self.stdout.write(f"{email} is no longer a member of {workspace.slug}.")
 
 
-def _audit(workspace: Workspace, user: User, action: str, facts: dict[str, Any]) -> None:
-    entry = audit.Entry(
-        action=action,
-        actor=audit.Actor.system("command-line"),
-        facts={"member": user.email, **facts},
-    )
-    audit.append(workspace.pk, [entry], now_ms=now_ms())
+def _written(change: Callable[[], T]) -> T:
+    try:
+        return execution.write_sync(change)
+    except GovernanceError as error:
+        raise CommandError(error.detail) from error
+
+
+def _cause() -> audit.Cause:
+    return audit.Cause(actor=audit.Actor.system("command-line"), now_ms=now_ms())

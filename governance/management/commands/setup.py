@@ -54,7 +54,7 @@ def _first_workspace() -> str:
     Membership.objects.create(workspace=workspace, user=admin, roles=list(Role.values))
     service = access.create_service_account(workspace, SERVICE_ACCOUNT)
     key, token = access.create_key(
-        workspace, service, scopes=list(Scope), agents=None, now_ms=now, name="first key"
+        workspace.pk, service, scopes=list(Scope), agents=None, now_ms=now, name="first key"
     )
     facts = {"member": ADMIN_EMAIL, "key": str(key), "owner": SERVICE_ACCOUNT}
     entry = audit.Entry(action="workspace.created", actor=audit.Actor.system("setup"), facts=facts)
