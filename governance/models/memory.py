@@ -86,6 +86,8 @@ class Memory(MemoryState):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "agent_id", "deleted_at"], name="memory_by_agent"),
+            # The order people browse in.
+            models.Index(fields=["workspace", "-created_at", "-id"], name="memory_newest"),
             models.Index(
                 fields=["expires_at"],
                 name="memory_expiring",

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import audit_views, key_views, member_views, rule_views, views
+from governance.web import audit_views, key_views, member_views, memory_views, rule_views, views
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
@@ -18,6 +18,8 @@ urlpatterns: list[URLPattern] = [
     path("queue/changes", views.queue_changes, name="queue_changes"),
     path("proposals/<str:review_id>", views.proposal, name="proposal"),
     path("proposals/<str:review_id>/decision", views.decide, name="decide"),
+    path("memories", memory_views.memory_list, name="memories"),
+    path("memories/<path:memory_id>", memory_views.memory, name="memory"),
     path("rules", rule_views.rule_list, name="rules"),
     path("rules/new", rule_views.new_rule, name="new_rule"),
     path("rules/<int:rule_id>", rule_views.rule, name="rule"),

@@ -119,8 +119,8 @@ def _addition(memory: Memory, hidden: int, known: Known) -> page.Addition:
     return page.Addition(
         content=memory.content,
         hidden=hidden,
-        fields=tuple(_field(change) for change in changes if change.kind is not Kind.SAME),
-        unchanged=tuple(_field(change) for change in changes if change.kind is Kind.SAME),
+        fields=tuple(field_row(change) for change in changes if change.kind is not Kind.SAME),
+        unchanged=tuple(field_row(change) for change in changes if change.kind is Kind.SAME),
         known=_comparison(other, known) if other else None,
     )
 
@@ -146,7 +146,8 @@ def _fields(memory: Memory) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _field(change: FieldChange) -> page.FieldRow:
+def field_row(change: FieldChange) -> page.FieldRow:
+    """One detail of a memory as pages show it."""
     return page.FieldRow(
         path=change.path,
         kind=change.kind,
