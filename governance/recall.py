@@ -21,7 +21,7 @@ from governance.filter_sql import narrowing
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
 from governance.models.memory import MemoryQuerySet
-from stores import filters, fusion, procedures
+from stores import filters, fusion, procedures, words
 from stores.errors import StoreError
 from stores.protocol import Candidate, Replica, SearchResult
 from stores.protocol import Scope as SearchScope
@@ -202,7 +202,7 @@ def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Me
 def _rank_in_ledger(
     question: Question, text: EmbeddedText, wanted: Collection[str] | None, seen: Collection[str]
 ) -> tuple[Ranking, dict[str, Memory]]:
-    """Rank by the ledger's own vectors: ``wanted`` ids, or everything visible that is not ``seen``.
+    """Rank by the ledger's own texts and vectors: ``wanted`` ids, or all visible but the ``seen``.
 
     What the stores ranked is not ranked again: fusion would count it twice.
     """
@@ -217,16 +217,22 @@ def _rank_in_ledger(
         .order_by("version_number")
         .values_list("memory_id", "data")
     )
+    terms = [term.text for term in words.query_terms(question.request.query)]
     scored = [
-        Candidate(id=pk, score=float(np.frombuffer(bytes(data), dtype="<f4") @ text.vector + 1) / 2)
+        Candidate(id=pk, score=_estimate(memories[pk], bytes(data), text, terms))
         for pk, data in vectors.items()
     ]
-    # The best as they will be answered; within the ranking, by what the vectors say.
+    # The best as they will be answered; within the ranking, by what texts and vectors say.
     scored.sort(key=lambda found: (-found.score * _weight(memories[found.id]), found.id))
     best = scored[: max(question.request.k, len(wanted or ()))]
     best.sort(key=lambda found: (-found.score, found.id))
     kept = {candidate.id: memories[candidate.id] for candidate in best}
     return Ranking(source=LEDGER, candidates=best), kept
+
+
+def _estimate(memory: Memory, data: bytes, text: EmbeddedText, terms: Sequence[str]) -> float:
+    similarity = float(np.frombuffer(data, dtype="<f4") @ text.vector + 1) / 2
+    return fusion.estimate(similarity, terms, set(words.index_text(memory.content).split()))
 
 
 def _hits(
@@ -242,10 +248,24 @@ def _hits(
             source.setdefault(candidate.id, name)
     scores = {
         hit.id: hit.score * _weight(memories[hit.id])
-        for hit in fusion.fuse(request.fusion, checked)
+        for hit in fusion.fuse(request.fusion, _in_one_list(checked))
     }
     best = fusion.in_order(scores)[: request.k]
     return [_hit(memories[hit.id], hit.score, source[hit.id]) for hit in best]
+
+
+def _in_one_list(checked: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
+    """The ledger's candidates, each at its place in the primary's ranking.
+
+    They are what the primary does not hold yet. As a ranking of their own, the best of them would
+    count as much as the primary's best, however little it has to do with the question.
+    """
+    primary = next(iter(checked), LEDGER)
+    if LEDGER not in checked or primary == LEDGER:
+        return checked
+    others = {name: found for name, found in checked.items() if name not in (primary, LEDGER)}
+    together = {found.id: found.score for found in checked[primary] + checked[LEDGER]}
+    return {primary: fusion.in_order(together), **others}
 
 
 def _weight(memory: Memory) -> float:

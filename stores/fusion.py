@@ -6,7 +6,7 @@ vector leg and the text leg see the same memories, so their scores can be compar
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -129,6 +129,20 @@ def combine_legs(
         + text_share * relative.get(memory_id, 0.0)
         for memory_id in similarities.keys() | relative.keys()
     }
+
+
+def estimate(similarity: float, query: Collection[str], words: Collection[str]) -> float:
+    """What ``combine_legs`` might say of a memory that no text index holds yet.
+
+    Args:
+        similarity: in [0, 1].
+        query: the query's words; none of them means that only the vector counts.
+        words: the memory's words.
+    """
+    if not query:
+        return similarity
+    found = sum(word in words for word in query) / len(query)
+    return (1 - TEXT_SHARE) * similarity + TEXT_SHARE * found
 
 
 def add_context(

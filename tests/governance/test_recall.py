@@ -1,6 +1,6 @@
 """Stores rank, the ledger answers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pytest
 
@@ -8,7 +8,7 @@ from governance import execution, outbox, stores_runtime
 from governance.clock import now_ms
 from governance.models import Delivery
 from stores.errors import StoreUnavailable
-from stores.protocol import Candidate, Scope, SearchResult, Vector
+from stores.protocol import Candidate, ReplicaRecord, Scope, SearchResult, Vector
 from stores.testing import InMemoryReplica
 from tests.world import World
 
@@ -43,6 +43,17 @@ class DeafReplica(InMemoryReplica):
 
     async def search(self, *_: object, **__: object) -> SearchResult:
         raise StoreUnavailable("down")
+
+
+class FullReplica(InMemoryReplica):
+    """Takes no more once it is full, and still answers."""
+
+    is_full = False
+
+    async def put(self, records: Sequence[ReplicaRecord]) -> None:
+        if self.is_full:
+            raise StoreUnavailable("full")
+        await super().put(records)
 
 
 def open_as(monkeypatch: pytest.MonkeyPatch, kind: type[InMemoryReplica]) -> None:
@@ -91,6 +102,26 @@ def test_a_write_is_recallable_though_the_store_is_down_and_arrives_there_later(
     assert Delivery.objects.get().delivered_version == 1
     (hit,) = world.recall_hits("what does Alice like?")
     assert hit["source_store"] == "memory"
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "max", "weighted"])
+def test_what_no_store_holds_yet_takes_the_place_that_is_due_to_it(
+    fast_world: World, monkeypatch: pytest.MonkeyPatch, fusion: str
+) -> None:
+    world = fast_world
+    open_as(monkeypatch, FullReplica)
+    world.remembered("Paris is the capital of France")
+    world.remembered("Alice likes the cheeses of France")
+    monkeypatch.setattr(FullReplica, "is_full", True)
+    world.remembered("my bicycle has a flat tyre")
+    world.remembered("the capital of France is expensive")
+    hits = world.recall_hits("capital of France", fusion=fusion, k=4)
+    assert {hit["content"] for hit in hits[:2]} == {
+        "Paris is the capital of France",
+        "the capital of France is expensive",
+    }
+    assert hits[3]["content"] == "my bicycle has a flat tyre"
+    assert hits[3]["source_store"] == "ledger"
 
 
 def test_recall_tells_which_stores_answered(
