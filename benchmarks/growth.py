@@ -2,29 +2,30 @@
 
     python -m benchmarks.growth [--full]
 
-Memories are sentences put together from lists of words, made the same way every time; they are
-seeded over HTTP by several connections and measured over one. ``--full`` goes on to 50,000.
+Memories are sentences put together from lists of words, the same every time. They are written in
+bulk while no server runs, through ledger, outbox and store, with the default embedder; then the
+server is started and asked over HTTP by one client. ``--full`` goes on to 50,000.
 """
 
 import argparse
+import os
 import random
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
-from benchmarks.local_server import LocalServer, started
+from benchmarks.local_server import ROOT, LocalServer, installed, serving
 
 SIZES: Final = (1_000, 10_000)
 FULL_SIZES: Final = (*SIZES, 50_000)
 _CALLS: Final = 60
 _WARM_UP: Final = 10
-_CONNECTIONS: Final = 4
-_SETTLE_SECONDS: Final = 3.0
 _AGENT: Final = "growth"
 
 _WORDS: Final = {
@@ -41,10 +42,9 @@ _QUESTION: Final = "what did {person} do with the {thing} in {place}?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Latencies at one size, in milliseconds, and how fast it was reached."""
+    """Latencies at one size, in milliseconds."""
 
     memories: int
-    seeded_per_second: float
     remember_ms: list[float]
     recall_ms: list[float]
 
@@ -52,30 +52,63 @@ class Measured:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--full", action="store_true", help="go on to 50,000 memories")
+    parser.add_argument("--write", type=int, help=argparse.SUPPRESS)  # the writing process itself
     options = parser.parse_args()
-    print(
-        f"{'memories':>9}{'recall p50':>13}{'p95':>9}{'remember p50':>15}{'p95':>9}{'seeding':>12}"
-    )
-    with started() as server:
+    if options.write is not None:
+        _write(options.write)
+        return
+    print(f"{'memories':>9}{'recall p50':>14}{'p95':>10}{'remember p50':>16}{'p95':>10}")
+    with installed() as server:
         for measured in run(server, FULL_SIZES if options.full else SIZES):
             print(line(measured), flush=True)
 
 
 def run(server: LocalServer, sizes: tuple[int, ...]) -> Iterator[Measured]:
-    """Fill one agent up to each size in turn and measure there."""
-    chance = random.Random(11)
+    """Fill one agent up to each size in turn, serve, and measure there."""
     held = 0
-    with server.client() as client:
-        for size in sizes:
-            per_second = _seed(client, [sentence(chance) for _ in range(size - held)])
-            time.sleep(_SETTLE_SECONDS)
-            yield Measured(
-                memories=size,
-                seeded_per_second=per_second,
-                recall_ms=_timed(lambda: _recall(client, question(chance))),
-                remember_ms=_timed(lambda: _remember(client, sentence(chance))),
-            )
-            held = size + _CALLS + _WARM_UP
+    for size in sizes:
+        _write_in_its_own_process(server, size - held)
+        with serving(server), server.client() as client:
+            yield _measure(client, size)
+        held = size + _CALLS + _WARM_UP
+
+
+def _measure(client: httpx.Client, size: int) -> Measured:
+    chance = random.Random(size)
+    return Measured(
+        memories=size,
+        recall_ms=_timed(lambda: _recall(client, question(chance))),
+        remember_ms=_timed(lambda: _remember(client, sentence(chance))),
+    )
+
+
+def _write_in_its_own_process(server: LocalServer, count: int) -> None:
+    settings = {"MEMORYWIRE_HOME": str(server.home), "MEMORYWIRE_LOG_LEVEL": "ERROR"}
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.growth", "--write", str(count)],
+        cwd=ROOT,
+        env=os.environ | settings | {"DJANGO_SETTINGS_MODULE": "memorywire_site.settings"},
+        check=True,
+    )
+
+
+def _write(count: int) -> None:
+    import django
+
+    django.setup()
+    from benchmarks import bulk
+    from governance import stores_runtime
+    from governance.clock import now_ms
+    from governance.ids import new_id
+    from governance.models import Workspace
+
+    chance, now = random.Random(count), now_ms()
+    memories = [
+        bulk.Written(id=new_id(), agent_id=_AGENT, content=sentence(chance), created_at=now)
+        for _ in range(count)
+    ]
+    bulk.write(Workspace.objects.get(), memories, now_ms=now)
+    stores_runtime.close()
 
 
 def sentence(chance: random.Random) -> str:
@@ -94,21 +127,11 @@ def _filled(form: str, chance: random.Random) -> str:
 
 
 def line(measured: Measured) -> str:
-    recall, remember = measured.recall_ms, measured.remember_ms
-    return (
-        f"{measured.memories:9,}{statistics.median(recall):10.1f} ms{_p95(recall):6.0f} ms"
-        f"{statistics.median(remember):12.1f} ms{_p95(remember):6.0f} ms"
-        f"{measured.seeded_per_second:10.0f}/s"
-    )
-
-
-def _seed(client: httpx.Client, contents: list[str]) -> float:
-    """Remember everything over several connections; how many a second."""
-    started_at = time.perf_counter()
-    with ThreadPoolExecutor(_CONNECTIONS) as pool:
-        for _ in pool.map(lambda content: _remember(client, content), contents):
-            pass
-    return len(contents) / (time.perf_counter() - started_at)
+    cells = [f"{measured.memories:9,}"]
+    for values in (measured.recall_ms, measured.remember_ms):
+        p50, p95 = statistics.median(values), statistics.quantiles(values, n=20)[18]
+        cells.append(f"{p50:{11 if len(cells) == 1 else 13}.1f} ms{p95:7.1f} ms")
+    return "".join(cells)
 
 
 def _remember(client: httpx.Client, content: str) -> None:
@@ -117,7 +140,7 @@ def _remember(client: httpx.Client, content: str) -> None:
 
 
 def _recall(client: httpx.Client, query: str) -> None:
-    body: dict[str, Any] = {"agent_id": _AGENT, "query": query}
+    body = {"agent_id": _AGENT, "query": query}
     answer = client.post("/v0/recall", json=body).raise_for_status().json()
     assert len(answer["results"]) == 5
 
@@ -131,10 +154,6 @@ def _timed(call: Callable[[], None]) -> list[float]:
         call()
         taken.append((time.perf_counter() - started_at) * 1000)
     return taken
-
-
-def _p95(values: list[float]) -> float:
-    return statistics.quantiles(values, n=20)[18]
 
 
 if __name__ == "__main__":
