@@ -43,6 +43,22 @@ def test_every_refusal_is_declared_as_problem_json() -> None:
             assert ("401" in refusals) == bool(operation.get("security"))
 
 
+def test_every_declared_header_is_explained() -> None:
+    explained = (ROOT / "docs" / "protocol.md").read_text()
+    operations = [each for methods in the_document()["paths"].values() for each in methods.values()]
+    sent = {
+        each["name"] for one in operations for each in one["parameters"] if each["in"] == "header"
+    }
+    answered = {
+        name
+        for one in operations
+        for response in one["responses"].values()
+        for name in response.get("headers", {})
+    }
+    assert "Idempotency-Key" in sent
+    assert {name for name in sent | answered if f"`{name}`" not in explained} == set()
+
+
 def test_the_server_answers_wrong_and_right_requests_as_the_document_says() -> None:
     report = fuzz_openapi.run(400)
     assert report.problems == {}

@@ -209,9 +209,10 @@ def test_whoever_was_logged_out_is_told_in_the_way_their_request_understands() -
 
 
 def test_pages_are_kept_by_no_cache_and_run_nothing_inline(world: World) -> None:
-    client = logged_in(world.reviewer)
+    client = logged_in(add_person(world.workspace, Role.ADMIN))
     staged(world, "Alice likes tea")
-    for address in ("/queue", "/audit", "/login", "/nothing-here"):
+    pages = ("/memories", "/rules", "/rules/new", "/keys", "/keys/new", "/members")
+    for address in ("/queue", "/audit", "/login", "/nothing-here", *pages):
         answer = client.get(address)
         page = answer.content.decode()
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page), address

@@ -64,6 +64,11 @@ def test_all_conditions_must_hold_for_one_and_the_same_memory() -> None:
     assert policy.rule_on(write(memory(source="web")), [both]).effect == Effect.REVIEW
 
 
+def test_one_of_several_memories_that_meets_a_rule_is_enough() -> None:
+    touched = write(memory(), memory(source="web"), operation="forget")
+    assert policy.rule_on(touched, [rule(source="web")]).effect == Effect.REVIEW
+
+
 def test_a_rule_that_is_switched_off_stops_nothing() -> None:
     assert policy.rule_on(write(memory()), [rule("deny", enabled=False)]).effect == Effect.ALLOW
 
