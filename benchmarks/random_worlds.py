@@ -151,7 +151,7 @@ class _Campaign:
         self._workspace = access.create_workspace(slug="worlds", name="Worlds", now_ms=now_ms)
         owner = access.create_service_account(self._workspace, "agents")
         _, self._key = access.create_key(
-            self._workspace, owner, scopes=list(Scope), agents=None, now_ms=now_ms
+            self._workspace.pk, owner, scopes=list(Scope), agents=None, now_ms=now_ms
         )
 
     def one_world(self, number: int, chance: random.Random) -> None:
