@@ -150,6 +150,7 @@ def test_a_merge_is_shown_word_by_word_and_leads_to_the_survivor(
 
 def test_a_store_that_lags_is_said_to(world: World, reader: Client) -> None:
     memory_id = world.remembered("Alice likes tea")
+    stores_runtime.wait(outbox.flush())
     Delivery.objects.update(delivered_version=0, last_error="StoreUnavailable")
     page = page_of(reader, memory_id)
     assert "1 version behind" in page
