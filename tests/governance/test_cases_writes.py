@@ -184,7 +184,7 @@ def test_c43_rows_of_one_millisecond_are_each_on_one_page_in_both_directions(
             page = client.get(address).content.decode()
             pages.append([int(found) for found in re.findall(r'href="/audit/(\d+)"', page)])
             fast_world.forget(ids=["unknown"])  # rows keep coming
-            further = re.search(rf'rel="{way}" href="(\?cursor=[^"]+)"', page)
+            further = re.search(rf'rel="{way}" href="(\?(?:cursor|newer)=[^"]+)"', page)
             if further is None or (way == "prev" and pages[-1][0] >= 200):
                 return pages, address
             address = f"/audit{further[1]}"

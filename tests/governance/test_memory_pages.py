@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
 
-from governance import decision
+from governance import decision, outbox, stores_runtime
 from governance.models import Delivery, Memory, Review, Verdict
 from tests.governance.test_query_counts import Counted, counted
 from tests.permissions import EVERYBODY, as_whom, browser
@@ -123,6 +123,7 @@ def test_a_memorys_page_tells_its_history_who_and_why(world: World, reader: Clie
         reason="she said so",
     )
     async_to_sync(decision.decide)(ballot)
+    stores_runtime.wait(outbox.flush())  # the store's row is written a moment later
     memory_id = Memory.objects.get().pk
     page = page_of(reader, memory_id)
     assert "Recalled by agents" in page
@@ -149,6 +150,7 @@ def test_a_merge_is_shown_word_by_word_and_leads_to_the_survivor(
 
 def test_a_store_that_lags_is_said_to(world: World, reader: Client) -> None:
     memory_id = world.remembered("Alice likes tea")
+    stores_runtime.wait(outbox.flush())
     Delivery.objects.update(delivered_version=0, last_error="StoreUnavailable")
     page = page_of(reader, memory_id)
     assert "1 version behind" in page
