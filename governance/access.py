@@ -41,8 +41,8 @@ class Principal:
     """Agents the key is good for; None: every agent of the workspace."""
     scopes: frozenset[str]
 
-    def may(self, scope: Scope, agent_id: str) -> bool:
-        return scope.value in self.scopes and (self.agents is None or agent_id in self.agents)
+    def is_good_for(self, agent_id: str) -> bool:
+        return self.agents is None or agent_id in self.agents
 
 
 def authenticate(token: str, *, now_ms: int) -> Principal:
@@ -78,7 +78,7 @@ def check_may(principal: Principal, scope: Scope, agent_id: str) -> None:
             f"This key may not {scope.value}, only {', '.join(sorted(principal.scopes))}.",
             code="scope_missing",
         )
-    if not principal.may(scope, agent_id):
+    if not principal.is_good_for(agent_id):
         raise NotAllowed("This key is not good for this agent.", code="agent_not_allowed")
 
 
@@ -92,9 +92,7 @@ def access_operation(principal: Principal, operation_id: str) -> Operation:
         .select_related("review")
         .first()
     )
-    if operation is None or (
-        principal.agents is not None and operation.agent_id not in principal.agents
-    ):
+    if operation is None or not principal.is_good_for(operation.agent_id):
         raise NotFound("There is no such operation.")
     return operation
 

@@ -147,7 +147,6 @@ class Migration(migrations.Migration):
                 ('agent_id', models.CharField(max_length=256)),
                 ('user_id', models.CharField(max_length=256, null=True)),
                 ('sealed_request', models.BinaryField()),
-                ('outcome', governance.models.fields.ExactJsonField(null=True)),
                 ('request_id', models.CharField(blank=True, max_length=64)),
                 ('created_at_ms', models.BigIntegerField()),
                 ('finished_at_ms', models.BigIntegerField(null=True)),

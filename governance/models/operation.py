@@ -4,7 +4,7 @@ from django.db import models
 
 from governance.ids import new_id
 from governance.models.access import ApiKey, User, Workspace
-from governance.models.fields import EpochMsField, ExactJsonField
+from governance.models.fields import EpochMsField
 from governance.models.seal import SealKey
 
 
@@ -37,8 +37,6 @@ class Operation(models.Model):
     """The key's owner when it asked."""
     seal_key = models.ForeignKey(SealKey, on_delete=models.PROTECT)
     sealed_request = models.BinaryField()
-    outcome = ExactJsonField(null=True)
-    """Ids and counts, never content."""
     request_id = models.CharField(max_length=64, blank=True)
     created_at_ms = EpochMsField()
     finished_at_ms = EpochMsField(null=True)
