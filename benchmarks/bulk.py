@@ -68,9 +68,11 @@ def _write(
     workspace: "Workspace", memories: Sequence[Written], of: dict[str, Any], now_ms: int
 ) -> None:
     """Through the ledger, as the operations would, in one transaction and under one operation."""
-    from governance import audit, ledger, outbox, sealing
+    from governance import audit, ledger, outbox, sealing, walls
     from governance.models import OperationKind, OperationStatus
     from stores.wire import RememberRequest
+
+    walls.enter(workspace.pk)
 
     operation = ledger.record_operation(
         workspace_id=workspace.pk,

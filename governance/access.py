@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from django.utils.text import slugify
 
+from governance import walls
 from governance.errors import NotAllowed, NotAuthenticated, NotFound
 from governance.models import (
     ApiKey,
@@ -110,6 +111,18 @@ def membership_of(user: User) -> Membership:
     )
     if membership is None:
         raise NotAllowed("You are not a member of any workspace.", code="no_workspace")
+    return membership
+
+
+def enter(user: User) -> Membership:
+    """``membership_of``, with its workspace's wall around what is done from here on.
+
+    Raises: NotAllowed.
+    """
+    membership = membership_of(user)
+    walls.enter(membership.workspace_id)
+    if walls.may_have_waited():
+        membership = membership_of(user)  # a role withdrawn meanwhile no longer counts
     return membership
 
 

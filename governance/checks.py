@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
 
-from governance.models import triggers
+from governance.models import row_security, triggers
 
 
 @register(Tags.database)
@@ -23,6 +24,14 @@ def triggers_in_place(*, databases: Sequence[str] | None = None, **_: Any) -> li
                     f"Append-only triggers are missing: {', '.join(names)}.",
                     hint="Run 'manage.py migrate', then 'audit verify'; ask who dropped them.",
                     id="governance.E001",
+                )
+            )
+        if row_security.is_bypassed(connection):
+            messages.append(
+                checks.Warning(
+                    "Row-level security does not bind the role that this server connects as.",
+                    hint="Connect as a role that is no superuser and has no BYPASSRLS.",
+                    id="governance.W001",
                 )
             )
     return messages

@@ -147,7 +147,7 @@ def _read_merge(ballot: Ballot) -> tuple[list[Memory], MergeStrategy] | None:
 
 def _decide(ballot: Ballot, prepared: Prepared, *, now_ms: int) -> Decided | GovernanceError:
     # Read inside the transaction: a role withdrawn a moment ago no longer counts.
-    membership = access.membership_of(ballot.user)
+    membership = access.enter(ballot.user)
     try:
         access.check_role(membership, Role.REVIEWER, Role.ADMIN)
         proposal = access.access_review(membership, ballot.review_id)

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from governance import access, audit, execution, stores_runtime
+from governance import access, audit, execution, stores_runtime, walls
 from governance.access import Principal
 from governance.errors import FieldError, Invalid, NotAllowed, WrongEmbedder
 from governance.models import Scope
@@ -53,6 +53,7 @@ async def check(call: Call, scope: Scope, agent_id: str) -> None:
 
 
 def _audit_refusal(call: Call, scope: Scope, agent_id: str, code: str) -> None:
+    walls.enter(call.workspace_id)
     entry = audit.Entry(
         action=f"{scope.value}.refused",
         actor=call.actor,

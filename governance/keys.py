@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from governance import access, audit
+from governance import access, audit, walls
 from governance.audit import Cause
 from governance.errors import Conflict, FieldError, Invalid, NotFound
 from governance.models import ApiKey, Scope, User
@@ -50,6 +50,7 @@ def create(
 
     Raises: Invalid (no scope, no agent, an owner who is no member, an end that is past).
     """
+    walls.enter(workspace_id)
     _check(workspace_id, owner, rights, name, expires_at_ms, cause.now_ms)
     key, token = _make(workspace_id, owner, rights, name, expires_at_ms, cause)
     audit.note(workspace_id, "apikey.created", _facts(key), cause=cause)
@@ -62,6 +63,7 @@ def rotate(workspace_id: str, key_id: str, *, overlap_ms: int, cause: Cause) -> 
     One that was to end lives as long from now as the old one did from its making.
     Raises: NotFound, Conflict (revoked, expired or rotated before).
     """
+    walls.enter(workspace_id)
     old = _locked(workspace_id, key_id)
     if not old.is_valid(now_ms=cause.now_ms) or old.successor_id is not None:
         raise Conflict("Only a valid key that was not rotated before can be.", code="key_ended")
@@ -88,6 +90,7 @@ def revoke(workspace_id: str, key_id: str, *, cause: Cause) -> ApiKey:
 
     Raises: NotFound.
     """
+    walls.enter(workspace_id)
     key = _locked(workspace_id, key_id)
     if key.revoked_at_ms is None:
         key.revoked_at_ms = cause.now_ms

@@ -4,7 +4,7 @@ Recall never waits for it: expiry is judged when read. The sweep brings the ledg
 into line, with one audit row per memory.
 """
 
-from governance import audit, execution, ledger, metrics, outbox, sealing
+from governance import audit, execution, ledger, metrics, outbox, sealing, walls
 from governance.ids import new_id
 from governance.models import EndReason, Memory, OperationKind, OperationStatus
 
@@ -25,6 +25,7 @@ def _sweep(*, now_ms: int) -> int:
     first = due.order_by("expires_at").values_list("workspace_id", flat=True).first()
     if first is None:
         return 0
+    walls.enter(first)
     memories = list(
         due.filter(workspace_id=first)
         .select_related("seal_key")

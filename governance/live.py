@@ -1,8 +1,12 @@
 """Telling open pages that something changed. Pages then read for themselves what they may see."""
 
 import asyncio
+import logging
 
-from channels.layers import get_channel_layer
+from asgiref.sync import async_to_sync
+from channels.layers import InMemoryChannelLayer, get_channel_layer
+
+log = logging.getLogger(__name__)
 
 _server_loop: asyncio.AbstractEventLoop | None = None
 
@@ -23,15 +27,19 @@ def announce(workspace_id: str, cursor: int) -> None:
 
     A lost announcement costs seconds, not correctness: pages also ask by cursor on their own.
     """
-    loop = _server_loop
-    if loop is None or loop.is_closed():
-        return  # no socket was ever opened in this process
-    message = {"type": "changed", "cursor": cursor}
-    # The in-memory layer wakes a waiting socket only from the socket's own loop.
-    asyncio.run_coroutine_threadsafe(_send(group(workspace_id), message), loop)
+    name, message = group(workspace_id), {"type": "changed", "cursor": cursor}
+    if _server_loop is not None and not _server_loop.is_closed():
+        # The in-memory layer wakes a waiting socket only from the socket's own loop.
+        asyncio.run_coroutine_threadsafe(_send(name, message), _server_loop)
+    elif not isinstance(get_channel_layer(), InMemoryChannelLayer):
+        async_to_sync(_send)(name, message)  # a worker or a command: the pages are elsewhere
 
 
 async def _send(name: str, message: dict[str, object]) -> None:
     layer = get_channel_layer()
-    if layer is not None:
+    if layer is None:
+        return
+    try:
         await layer.group_send(name, message)
+    except Exception as error:  # whatever the layer's server may raise: the change is committed
+        log.warning("pages were not told of a change: %s", type(error).__name__)

@@ -5,7 +5,7 @@ The command ``member`` and the page /members both come here.
 
 from collections.abc import Iterable, Sequence
 
-from governance import audit
+from governance import audit, walls
 from governance.audit import Cause
 from governance.errors import Conflict, FieldError, Invalid, NotFound
 from governance.models import Membership, Role, User
@@ -33,6 +33,7 @@ def add(workspace_id: str, user: User, roles: Sequence[str], *, cause: Cause) ->
 
     Raises: Invalid (a role there is not).
     """
+    walls.enter(workspace_id)
     known = _check_roles(roles)
     Membership.objects.create(workspace_id=workspace_id, user=user, roles=known)
     _note(workspace_id, "member.added", user, cause, roles=known)
@@ -43,6 +44,7 @@ def change_roles(workspace_id: str, user_id: int, roles: Sequence[str], *, cause
 
     Raises: NotFound, Invalid (a role there is not), Conflict (the last admin).
     """
+    walls.enter(workspace_id)
     member = access_member(workspace_id, user_id)
     known, before = _check_roles(roles), member.roles
     if Role.ADMIN not in known:
@@ -59,6 +61,7 @@ def remove(workspace_id: str, user_id: int, *, cause: Cause) -> None:
 
     Raises: NotFound, Conflict (the last admin).
     """
+    walls.enter(workspace_id)
     member = access_member(workspace_id, user_id)
     _check_not_the_last_admin(member)
     _note(workspace_id, "member.removed", member.user, cause, before=member.roles)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from django.conf import settings
+from django.db import connection
 from django.db.models import F, Q
 
 from governance import execution, stores_runtime
@@ -95,7 +96,9 @@ def claim_due(*, now_ms: int, limit: int = BATCH) -> list[Parcel]:
     """Take deliveries that are due and not under a live lease. Runs in a transaction."""
     due = Q(delivered_version__lt=F("wanted_version"), due_at_ms__lte=now_ms)
     free = Q(lease_expires_at_ms__lt=now_ms)
-    rows = list(Delivery.objects.filter(due & free).order_by("due_at_ms", "pk")[:limit])
+    # Where there are many writers, each takes what no other is taking.
+    waiting = Delivery.objects.select_for_update(skip_locked=connection.vendor == "postgresql")
+    rows = list(waiting.filter(due & free).order_by("due_at_ms", "pk")[:limit])
     claim = new_id()
     Delivery.objects.filter(free, pk__in=[row.pk for row in rows]).update(
         claim=claim, lease_expires_at_ms=now_ms + LEASE_SECONDS * 1000

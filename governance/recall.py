@@ -15,7 +15,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import F
 
-from governance import execution, gate, metrics, recall_tracking, stores_runtime
+from governance import execution, gate, metrics, recall_tracking, stores_runtime, walls
 from governance.embedding import EmbeddedText, embed
 from governance.filter_sql import narrowing
 from governance.gate import Call
@@ -111,6 +111,7 @@ def _survey(question: Question) -> Field:
     Two or three queries, while the model works. What was visible when the recall came in may be
     answered: whatever changes meanwhile changes at the same time as the recall.
     """
+    walls.enter(question.call.workspace_id)
     limit = settings.ENVIRONMENT.within_limit
     if question.condition is None:
         ids = list(question.visible().values_list("pk", flat=True)[: limit + 1])
@@ -215,6 +216,7 @@ async def _check(question: Question, field: Field, ids: Collection[str]) -> dict
 
 def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Memory]:
     """Those of the offered ids that may be answered; one query."""
+    walls.enter(question.call.workspace_id)
     rows = question.visible().filter(pk__in=ids)
     return {memory.pk: memory for memory in rows if question.passes(memory)}
 
@@ -226,6 +228,7 @@ def _rank_in_ledger(
 
     What the stores ranked is not ranked again: fusion would count it twice.
     """
+    walls.enter(question.call.workspace_id)
     rows = question.visible()
     if wanted is not None:
         rows = rows.filter(pk__in=wanted)

@@ -22,6 +22,7 @@ from governance import (
     policy,
     review,
     sealing,
+    walls,
 )
 from governance.errors import Denied
 from governance.gate import Call
@@ -106,7 +107,7 @@ async def carry_out(
     Raises: Denied; KeyReused (same key, other request); InFlight (the first is not done yet).
     """
     if not call.idempotency_key:
-        outcome = await execution.write(perform)
+        outcome = await execution.write(_perform, call, perform)
         return await _finish(kind, outcome, respond)
     claim = idempotency.Claim.of(call, kind, request)
     first = await execution.write(_perform_once, claim, perform, respond)
@@ -149,12 +150,18 @@ async def _finish(
     )
 
 
+def _perform(call: Call, perform: Callable[[], Outcome]) -> Outcome:
+    walls.enter(call.workspace_id)
+    return perform()
+
+
 def _perform_once(
     claim: idempotency.Claim,
     perform: Callable[[], Outcome],
     respond: Callable[[Outcome, Sequence[str]], Response],
 ) -> Outcome | None:
     """The change and the use of its key, in one transaction; None if the key was used before."""
+    walls.enter(claim.workspace_id)
     if idempotency.find(claim):
         return None
     outcome = perform()

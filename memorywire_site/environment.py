@@ -5,12 +5,15 @@ with the variable's name and what was expected.
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from memorywire_site import databases
 
 _PACKAGE = Path(__file__).resolve().parent
 PROJECT = _PACKAGE.parent
@@ -61,6 +64,18 @@ class Environment(BaseSettings):
     embedder: str = "minilm"
     """minilm | static | sentence-transformers[:path]."""
 
+    database_url: str = ""
+    """The ledger: postgresql://user:password@host:port/database.
+
+    Empty: SQLite in the data folder.
+    """
+
+    redis_url: str = ""
+    """What processes share: redis://host:port/0 for live pages, Celery's messages and the cache.
+
+    Empty: everything in one process.
+    """
+
     store_urls: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Stores, separated by commas, the primary first. Empty: sqlite-vec in the data folder."""
 
@@ -75,6 +90,9 @@ class Environment(BaseSettings):
 
     reader_threads: int = Field(default=4, ge=1, le=64)
     """Threads, each with a connection of its own, that read the ledger."""
+
+    writer_threads: int = Field(default=4, ge=1, le=64)
+    """Threads that write to a ledger on PostgreSQL. SQLite has one writer, whatever this says."""
 
     forget_review_above: int = Field(default=100, ge=0, le=1_000_000)
     """A forget by filter that would take more memories than this waits for a person."""
@@ -110,6 +128,29 @@ class Environment(BaseSettings):
             msg = "expected an address such as https://memory.example.org"
             raise ValueError(msg)
         return value.rstrip("/")
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_a_database(cls, value: str) -> str:
+        if value and not value.startswith(("postgresql://", "postgres://")):
+            msg = "expected postgresql://user:password@host:port/database"
+            raise ValueError(msg)
+        if value:
+            databases.postgresql(value)
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_a_redis(cls, value: str) -> str:
+        if not value:
+            return value
+        if urlsplit(value).scheme not in {"redis", "rediss"}:
+            msg = "expected redis://host:port/0"
+            raise ValueError(msg)
+        if find_spec("channels_redis") is None:
+            msg = "Redis needs the extra: pip install memorywire-governance[grown]"
+            raise ValueError(msg)
+        return value
 
     @property
     def address(self) -> str:

@@ -2,7 +2,7 @@
 
 from csp.constants import NONE, SELF
 
-from memorywire_site import __version__, environment, logs, secret_files
+from memorywire_site import __version__, databases, environment, logs, secret_files, shared
 
 ENVIRONMENT = environment.load()
 VERSION = __version__
@@ -80,24 +80,9 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": _LEDGER,
-        # Connections live as long as their thread: see governance/execution.py.
-        "CONN_MAX_AGE": None,
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": (
-                "PRAGMA journal_mode=WAL;"
-                "PRAGMA synchronous=FULL;"  # an acknowledged write survives a power cut
-                "PRAGMA secure_delete=ON;"  # hard forget leaves no bytes in free pages
-                "PRAGMA foreign_keys=ON;"
-            ),
-        },
-        # A file, since tests reach it from several threads.
-        "TEST": {"NAME": HOME / "test-ledger.sqlite3"},
-    },
+    "default": databases.postgresql(ENVIRONMENT.database_url)
+    if ENVIRONMENT.database_url
+    else databases.sqlite(_LEDGER),
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -151,10 +136,13 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
-CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+CHANNEL_LAYERS = {"default": shared.channel_layer(ENVIRONMENT.redis_url)}
+CACHES = {"default": shared.cache(ENVIRONMENT.redis_url)}
 
-CELERY_BROKER_URL = "memory://localhost/"
-CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.05}
+CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = shared.broker(ENVIRONMENT.redis_url)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_ACKS_LATE = True  # tasks are short and safe to run twice: none is lost with a worker
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False

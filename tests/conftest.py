@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from django.db.backends.sqlite3.operations import DatabaseOperations
+from django.db.backends.base.operations import BaseDatabaseOperations
 from pytest_django.fixtures import Settings
 
-from governance import embedding, outbox, recall_tracking, stores_runtime
+from governance import embedding, execution, outbox, recall_tracking, stores_runtime
 from governance.models import triggers
 from stores.testing import HashEmbedder
 from tests import servers
@@ -17,16 +17,17 @@ from tests.world import World
 @pytest.fixture(autouse=True, scope="session")
 def _triggers_lifted_for_flush_only() -> Iterator[None]:
     """Emptying the tables between tests is the one change the audit triggers must let pass."""
-    flush = DatabaseOperations.execute_sql_flush
+    operations = type(connection.ops)
+    flush = operations.execute_sql_flush
 
-    def lifted(self: DatabaseOperations, sql_list: list[str]) -> None:
+    def lifted(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
         triggers.drop(connection)
         flush(self, sql_list)
         triggers.install(connection)
 
-    DatabaseOperations.execute_sql_flush = lifted  # type: ignore[method-assign]
+    operations.execute_sql_flush = lifted  # type: ignore[method-assign]
     yield
-    DatabaseOperations.execute_sql_flush = flush  # type: ignore[method-assign]
+    operations.execute_sql_flush = flush  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +40,14 @@ def postgres() -> servers.PostgresServer:
 def redis() -> servers.RedisServer:
     """A Redis, in the same way."""
     return servers.redis()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The ledger's threads let go of the database before it is removed."""
+    yield
+    stores_runtime.close()
+    execution.close()
 
 
 @pytest.fixture

@@ -63,6 +63,20 @@ class PostgresServer:
     def url(self, database: str = "postgres", *, scheme: str = "postgresql") -> str:
         return f"{scheme}://tester:{self.password}@127.0.0.1:{self.port}/{database}"
 
+    def bound_role(self) -> str:
+        """The URL of an empty database of a role that row-level security binds."""
+        name = f"bound_{next(_numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE ROLE {} LOGIN CREATEDB PASSWORD {}").format(
+                    sql.Identifier(name), sql.Literal(self.password)
+                )
+            )
+            connection.execute(
+                sql.SQL("CREATE DATABASE {0} OWNER {0}").format(sql.Identifier(name))
+            )
+        return f"postgresql://{name}:{self.password}@127.0.0.1:{self.port}/{name}"
+
     def new_database(self, *, scheme: str = "postgresql") -> str:
         """The URL of an empty database that nobody else uses."""
         name = f"test_{next(_numbers)}"

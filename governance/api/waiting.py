@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel
 
-from governance import access, execution, stopping
+from governance import access, execution, stopping, walls
 from governance.access import Principal
 from governance.api.openapi import refusals
 from governance.models import Operation, OperationStatus
@@ -61,6 +61,7 @@ async def operation(
 
 
 def _state(principal: Principal, operation_id: str) -> OperationState:
+    walls.enter(principal.workspace_id)
     found = access.access_operation(principal, operation_id)
     review = getattr(found, "review", None)
     pending = found.status == OperationStatus.PENDING

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.db import connection, transaction
 
-from governance import live
+from governance import live, walls
 from governance.audit.digest import row_mac, state_digest
 from governance.models import AuditHead, AuditRow, Memory, User
 from governance.models.insert import insert
@@ -60,14 +60,16 @@ class Entry:
 def append(workspace_id: str, entries: Sequence[Entry], *, now_ms: int) -> None:
     """Add rows in order; four queries however many rows, and one announcement on commit.
 
-    Raises: RuntimeError outside a transaction, since a row must stand or fall with its change.
+    Raises: RuntimeError outside a transaction, since a row must stand or fall with its change, or
+    if the transaction did not enter the workspace: what it has read may be true no longer.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("an audit row is written inside the transaction of its change")
+    if not walls.is_inside(workspace_id):
+        raise RuntimeError("a transaction enters the workspace before it changes anything there")
     if not entries:
         return
-    # Locks the head, so that two writers cannot both be next (on SQLite the transaction does).
-    head = AuditHead.objects.select_for_update().get(pk=workspace_id)
+    head = AuditHead.objects.get(pk=workspace_id)  # locked since the workspace was entered
     rows = []
     for entry in entries:
         row = _row(workspace_id, entry, now_ms=now_ms)

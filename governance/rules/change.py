@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, replace
 
-from governance import audit
+from governance import audit, walls
 from governance.audit import Cause
 from governance.errors import Conflict, NotFound
 from governance.models import Rule, RuleVersion
@@ -22,6 +22,7 @@ def add(workspace_id: str, name: str, terms: Terms, *, cause: Cause) -> Rule:
 
     Raises: Invalid, Conflict (the name is taken, perhaps by a rule that is switched off).
     """
+    walls.enter(workspace_id)
     check(name, terms)
     if Rule.objects.filter(workspace_id=workspace_id, name=name).exists():
         raise Conflict("There is a rule of this name already.", code="rule_exists")
@@ -34,6 +35,7 @@ def change(workspace_id: str, rule_id: int, terms: Terms, *, seen: int, cause: C
 
     Raises: NotFound, Invalid, Conflict (somebody changed it meanwhile).
     """
+    walls.enter(workspace_id)
     rule = _as_seen(workspace_id, rule_id, seen)
     check(rule.name, terms)
     return _next_version(rule, terms, "rule.changed", cause)
@@ -44,6 +46,7 @@ def switch(workspace_id: str, rule_id: int, *, on: bool, seen: int, cause: Cause
 
     Raises: NotFound, Conflict (somebody changed it meanwhile).
     """
+    walls.enter(workspace_id)
     rule = _as_seen(workspace_id, rule_id, seen)
     terms = replace(Terms.of(rule), enabled=on)
     return _next_version(rule, terms, "rule.switched_on" if on else "rule.switched_off", cause)
@@ -54,6 +57,7 @@ def put(workspace_id: str, name: str, terms: Terms, *, cause: Cause) -> Rule:
 
     Raises: Invalid.
     """
+    walls.enter(workspace_id)
     rule = Rule.objects.filter(workspace_id=workspace_id, name=name).first()
     if rule is None:
         return add(workspace_id, name, terms, cause=cause)

@@ -123,9 +123,11 @@ def member(request: HttpRequest) -> Membership:
 def member_with_a_role(user: User) -> Membership:
     """A person's membership, if it lets them see pages; a service account's does not.
 
+    From here on the work at hand sees this workspace only.
+
     Raises: NotAllowed.
     """
-    membership = access.membership_of(user)
+    membership = access.enter(user)
     access.check_role(membership, *Role)
     return membership
 

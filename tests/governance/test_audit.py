@@ -7,7 +7,7 @@ import pytest
 from django.core.checks import run_checks
 from django.db import DatabaseError, connection
 
-from governance import audit, lifecycle
+from governance import audit, execution, lifecycle
 from governance.clock import now_ms
 from governance.decision import Ballot, decide
 from governance.models import AuditRow, Memory, MemoryVersion, Review, Verdict, triggers
@@ -106,6 +106,13 @@ def test_a_row_outside_a_transaction_is_refused(world: World) -> None:
     entry = audit.Entry(action="x", actor=audit.Actor.system("test"))
     with pytest.raises(RuntimeError, match="transaction"):
         audit.append(world.workspace.pk, [entry], now_ms=now_ms())
+
+
+def test_a_row_of_who_did_not_enter_the_workspace_is_refused(world: World) -> None:
+    """Without the lock that entering takes, what the transaction has read may be true no longer."""
+    entry = audit.Entry(action="x", actor=audit.Actor.system("test"))
+    with pytest.raises(RuntimeError, match="enters the workspace"):
+        execution.write_sync(audit.append, world.workspace.pk, [entry], now_ms=now_ms())
 
 
 def test_bulk_changes_leave_one_row_per_memory(world: World) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from governance import audit, execution
+from governance import audit, execution, walls
 from governance.clock import now_ms
 from governance.models import Memory, MemoryVector
 from governance.web.presenters import audit as audit_page
@@ -175,7 +175,13 @@ def test_c43_rows_of_one_millisecond_are_each_on_one_page_in_both_directions(
     monkeypatch.setattr(audit_page, "_ROWS_PER_PAGE", 7)
     actor = audit.Actor.system("test")
     entries = [audit.Entry(action="forget.not_found", actor=actor, request_id="r")] * 200
-    execution.write_sync(audit.append, fast_world.workspace.pk, entries, now_ms=now_ms())
+    workspace_id = fast_world.workspace.pk
+
+    def append() -> None:
+        walls.enter(workspace_id)
+        audit.append(workspace_id, entries, now_ms=now_ms())
+
+    execution.write_sync(append)
     client = logged_in(fast_world)
 
     def walk(address: str, way: str) -> tuple[list[list[int]], str]:

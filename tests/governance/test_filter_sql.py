@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from governance import access, audit, ledger, sealing
+from governance import access, audit, ledger, sealing, walls
 from governance.embedding import EmbeddedText
 from governance.execution import write_sync
 from governance.filter_sql import narrowing
@@ -67,6 +67,7 @@ def memories(transactional_db: None) -> None:
 
     def make(number: int) -> None:
         key = sealing.new_data_key(workspace.pk)
+        walls.enter(workspace.pk)
         word = WORDS[number % len(WORDS)]
         request = RememberRequest.model_validate(
             {

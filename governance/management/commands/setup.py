@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from governance import access, audit, execution, samples, stores_runtime
+from governance import access, audit, execution, samples, stores_runtime, walls
 from governance.clock import now_ms
 from governance.models import Membership, Role, Scope, User, Workspace
 
@@ -49,6 +49,7 @@ def _first_workspace() -> str:
     """
     now = now_ms()
     workspace = access.create_workspace(slug="main", name="Main", now_ms=now)
+    walls.enter(workspace.pk)
     password = secrets.token_urlsafe(12)
     admin = User.objects.create_superuser(ADMIN_EMAIL, password, name="Admin")
     Membership.objects.create(workspace=workspace, user=admin, roles=list(Role.values))
