@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 from governance import embedding, outbox, recall_tracking, stores_runtime
 from governance.models import triggers
 from stores.testing import HashEmbedder
+from tests import servers
 from tests.world import World
 
 
@@ -26,6 +27,18 @@ def _triggers_lifted_for_flush_only() -> Iterator[None]:
     DatabaseOperations.execute_sql_flush = lifted  # type: ignore[method-assign]
     yield
     DatabaseOperations.execute_sql_flush = flush  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> servers.PostgresServer:
+    """A PostgreSQL with pgvector, started when first asked for and shared by the session."""
+    return servers.postgres()
+
+
+@pytest.fixture(scope="session")
+def redis() -> servers.RedisServer:
+    """A Redis, in the same way."""
+    return servers.redis()
 
 
 @pytest.fixture
