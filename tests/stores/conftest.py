@@ -13,11 +13,15 @@ from stores.protocol import Replica
 from stores.records import RecordStore
 from stores.registry import open_replica
 from stores.testing import HashEmbedder
+from tests.servers import PostgresServer
 from tests.stores.builders import NOW
 
 # Machines that run tests are shared: how long an example takes says nothing about the code.
 settings.register_profile("stores", deadline=None)
 settings.load_profile("stores")
+
+
+_schemas = count()
 
 
 @dataclass
@@ -45,12 +49,24 @@ class LibraryStore:
         self.clock.now += ms
 
 
-@pytest.fixture(params=["memory", "sqlite-vec"])
+@pytest.fixture(scope="session")
+def pgvector_url(postgres: PostgresServer) -> str:
+    """A database for every test: each uses a schema of its own."""
+    return postgres.new_database(scheme="pgvector")
+
+
+@pytest.fixture(params=["memory", "sqlite-vec", "pgvector"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     numbers = count()
+
+    def pgvector() -> str:
+        # Asked for only here, so that the tests of other stores start no server.
+        return str(request.getfixturevalue("pgvector_url"))
+
     schemes = {
         "memory": lambda: f"memory://{next(numbers)}",
         "sqlite-vec": lambda: f"sqlite-vec://{tmp_path}/{next(numbers)}.db",
+        "pgvector": lambda: f"{pgvector()}?schema=test_{next(_schemas)}",
     }
     return schemes[request.param]
 
