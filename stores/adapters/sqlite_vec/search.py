@@ -10,49 +10,20 @@ for the few thousand ids it is meant for.
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import apsw
 
 from stores import fusion
 from stores.adapters.sqlite_vec import codec
-from stores.protocol import Candidate, Scope, SearchResult, Vector
+from stores.protocol import Candidate, SearchResult
+from stores.search_query import CONTEXT_DEPTH, SearchQuery
 from stores.words import Term, query_terms
 
 INDEX_LIMIT: Final = 4_096  # sqlite-vec refuses more neighbours
-#: Each leg looks deeper than the limit, so that what is second in both can become first.
-DEPTH_MIN: Final = 200
-DEPTH_FACTOR: Final = 4
-#: How many of the best may be raised by the episodes beside them.
-CONTEXT_DEPTH: Final = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    workspace: str
-    scope: Scope
-    text: str
-    vector: Vector | None
-    limit: int
-    within: frozenset[str] | None
-    exclude: frozenset[str]
-
-    @property
-    def depth(self) -> int:
-        return max(DEPTH_MIN, DEPTH_FACTOR * self.limit)
-
-    @property
-    def index_depth(self) -> int:
-        """How many neighbours to take so that ``depth`` are left without the excluded ones."""
-        return self.depth + len(self.exclude)
-
-    @property
-    def fits_index(self) -> bool:
-        return self.within is None and self.index_depth <= INDEX_LIMIT
-
-
-def run(connection: apsw.Connection, query: Query) -> SearchResult:
+def run(connection: apsw.Connection, query: SearchQuery) -> SearchResult:
     """The ``limit`` best memories of the scope, and whether there are no more.
 
     Memories that neither leg reaches (no vector, none of the words) follow with score 0, newest
@@ -72,19 +43,28 @@ def run(connection: apsw.Connection, query: Query) -> SearchResult:
 
 
 def _similarities(
-    connection: apsw.Connection, query: Query, *, also: Mapping[str, float]
+    connection: apsw.Connection, query: SearchQuery, *, also: Mapping[str, float]
 ) -> dict[str, float]:
     """Id to similarity in [0, 1]: of the nearest ``depth`` ones, and of those in ``also``."""
     if query.vector is None:
         return {}
     vector = codec.vector_bytes(query.vector)
-    find = _nearest if query.fits_index else _measured
+    find = _nearest if _fits_index(query) else _measured
     near = find(connection, query, vector)
     missing = also.keys() - near.keys()
     return near | _measured(connection, query, vector, only=missing) if missing else near
 
 
-def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[str, float]:
+def _index_depth(query: SearchQuery) -> int:
+    """How many neighbours to take so that ``depth`` are left without the excluded ones."""
+    return query.depth + len(query.exclude)
+
+
+def _fits_index(query: SearchQuery) -> bool:
+    return query.within is None and _index_depth(query) <= INDEX_LIMIT
+
+
+def _nearest(connection: apsw.Connection, query: SearchQuery, vector: bytes) -> dict[str, float]:
     scope = query.scope
     user_condition = "" if scope.user_id is None else "AND user_key = :user_key"
     rows = connection.execute(
@@ -99,7 +79,7 @@ def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[s
         _bindings(query)
         | {
             "vector": vector,
-            "depth": query.index_depth,
+            "depth": _index_depth(query),
             "shelf": codec.shelf(query.workspace, scope.agent_id),
             "user_key": codec.user_key(scope.user_id),
         },
@@ -109,7 +89,7 @@ def _nearest(connection: apsw.Connection, query: Query, vector: bytes) -> dict[s
 
 def _measured(
     connection: apsw.Connection,
-    query: Query,
+    query: SearchQuery,
     vector: bytes,
     *,
     only: Collection[str] | None = None,
@@ -153,7 +133,7 @@ def _as_similarities(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
 # --- the text leg --------------------------------------------------------------------------------
 
 
-def _text_scores(connection: apsw.Connection, query: Query) -> dict[str, float]:
+def _text_scores(connection: apsw.Connection, query: SearchQuery) -> dict[str, float]:
     """Id to BM25, higher is better, of the ``depth`` best matches."""
     terms = query_terms(query.text)
     if not terms:
@@ -201,7 +181,7 @@ _NEIGHBOURS: Final = f"""
 
 
 def _neighbours(
-    connection: apsw.Connection, query: Query, ids: Iterable[str]
+    connection: apsw.Connection, query: SearchQuery, ids: Iterable[str]
 ) -> dict[str, fusion.Neighbours]:
     """The episodes among ``ids``, each with those of the same user just before and after it."""
     rows = connection.execute(
@@ -219,7 +199,7 @@ def _neighbours(
 
 
 def _unranked(
-    connection: apsw.Connection, query: Query, *, known: Iterable[Candidate]
+    connection: apsw.Connection, query: SearchQuery, *, known: Iterable[Candidate]
 ) -> list[Candidate]:
     known_ids = [candidate.id for candidate in known]
     rows = connection.execute(
@@ -235,7 +215,7 @@ def _unranked(
     return [Candidate(id=memory_id, score=0.0) for (memory_id,) in rows]
 
 
-def _visible(query: Query) -> str:
+def _visible(query: SearchQuery) -> str:
     """The condition every part of a search carries, beside that of ``within``."""
     conditions = [
         "memory.workspace = :workspace",
@@ -249,11 +229,11 @@ def _visible(query: Query) -> str:
     return " AND ".join(conditions)
 
 
-def _among_given(query: Query) -> str:
+def _among_given(query: SearchQuery) -> str:
     return "" if query.within is None else "AND memory.id IN (SELECT value FROM json_each(:within))"
 
 
-def _bindings(query: Query) -> dict[str, Any]:
+def _bindings(query: SearchQuery) -> dict[str, Any]:
     return {
         "workspace": query.workspace,
         "agent_id": query.scope.agent_id,
