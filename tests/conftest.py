@@ -50,18 +50,6 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     execution.close()
 
 
-@pytest.fixture(scope="session")
-def postgres() -> servers.PostgresServer:
-    """A PostgreSQL with pgvector, started when first asked for and shared by the session."""
-    return servers.postgres()
-
-
-@pytest.fixture(scope="session")
-def redis() -> servers.RedisServer:
-    """A Redis, in the same way."""
-    return servers.redis()
-
-
 @pytest.fixture
 def world(transactional_db: None) -> Iterator[World]:
     """A workspace with a key, a reviewer and an auditor, reached over HTTP.

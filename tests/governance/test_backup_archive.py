@@ -14,6 +14,7 @@ from django.conf import settings
 from governance import outbox, stores_runtime
 from governance.backup import archive, restoring, taking
 from governance.models import Delivery
+from tests.profiles import embedded_only
 from tests.world import World
 
 Change = Callable[[tarfile.TarInfo, bytes], tuple[tarfile.TarInfo, bytes]]
@@ -158,6 +159,7 @@ def test_an_archive_of_a_newer_version_is_refused_with_its_number() -> None:
         restoring.check_known(manifest)
 
 
+@embedded_only
 def test_the_archived_ledger_says_that_no_store_has_anything(world: World, tmp_path: Path) -> None:
     world.remembered("Bob prefers tea")
     stores_runtime.wait(outbox.flush())

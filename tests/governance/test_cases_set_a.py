@@ -10,6 +10,7 @@ import pytest
 from governance import lifecycle
 from governance.clock import now_ms
 from governance.models import Memory
+from tests.profiles import PRIMARY
 from tests.world import World
 
 HOUR_MS = 3_600_000
@@ -100,7 +101,7 @@ def test_c19_forget_lists_only_what_it_changed_and_it_stays_gone(world: World) -
     pending = world.remember("Alice likes milk", approval_required=True).json()["id"]
     answer = world.forget(ids=[real, "unknown", gone, pending]).json()
     assert answer["forgotten_ids"] == [real]
-    assert answer["stores"] == [{"store": "sqlite-vec", "count": 1, "error": None}]
+    assert answer["stores"] == [{"store": PRIMARY, "count": 1, "error": None}]
     assert world.recall("what does Alice like?") == []
     assert world.memory(pending).deleted_at == -1
     assert world.findings() == []

@@ -8,6 +8,7 @@ from django.db import connection
 from governance.models import MemoryVector, MemoryVersion, SealKey
 from governance.sealing import data_key
 from tests.governance.test_thread import approve
+from tests.profiles import embedded_only
 from tests.world import World
 
 SECRET = "Zanzibar-velociraptor-7741"
@@ -26,6 +27,7 @@ def files_with(word: str) -> list[str]:
     ]
 
 
+@embedded_only
 def test_a_hard_forget_leaves_no_byte_of_the_text_in_any_file(world: World) -> None:
     padding = " ".join(f"word{number}" for number in range(2_000))  # needs overflow pages
     gone = world.remembered(f"{SECRET} {padding}", metadata={"note": SECRET}, source=SECRET)
@@ -48,6 +50,7 @@ def test_a_hard_forget_leaves_no_byte_of_the_text_in_any_file(world: World) -> N
     assert not MemoryVector.objects.filter(memory=tombstone).exists()
 
 
+@embedded_only
 def test_a_staged_then_forgotten_then_erased_memory_leaves_nothing_either(world: World) -> None:
     world.remember(SECRET, approval_required=True)
     review = world.pending_review()
@@ -77,6 +80,7 @@ def test_what_was_erased_is_not_erased_again(world: World) -> None:
     assert world.forget(ids=[gone], hard_delete=True).json()["forgotten_ids"] == []
 
 
+@embedded_only
 def test_secure_delete_is_on_for_the_ledgers_connections(world: World) -> None:
     with connection.cursor() as cursor:
         assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)

@@ -6,6 +6,7 @@ from governance.clock import now_ms
 from governance.models import AuditRow, Memory, MemoryVector
 from stores.wire import limits
 from tests.governance.test_thread import approve
+from tests.profiles import PRIMARY
 from tests.world import World
 
 DAY_MS = 86_400_000
@@ -31,7 +32,7 @@ def test_keep_canonical_drops_the_duplicates_and_their_ids_mean_the_survivor(wor
         "canonical": kept,
         "merged_count": 2,
         "strategy_used": "keep_canonical",
-        "stores": ["sqlite-vec"],
+        "stores": [PRIMARY],
         "pending_approval": False,
         "approval_url": None,
     }

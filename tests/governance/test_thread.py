@@ -9,6 +9,7 @@ import pytest
 from governance.decision import Ballot, decide
 from governance.errors import AlreadyDecided, SelfApproval, StaleProposal
 from governance.models import Decision, Review, User, Verdict
+from tests.profiles import PRIMARY
 from tests.world import World
 
 
@@ -34,7 +35,7 @@ def test_an_unstaged_write_is_recallable_when_its_answer_arrives(world: World) -
     assert response.status_code == 200
     body = response.json()
     assert body["pending_approval"] is False
-    assert body["stores"] == ["sqlite-vec"]
+    assert body["stores"] == [PRIMARY]
     assert body["approval_url"] is None
     assert world.recall("what is Alice allergic to?") == ["Alice is allergic to peanuts"]
     assert world.actions() == ["memory.remembered"]

@@ -7,11 +7,9 @@ from django.db import connection
 
 from governance import execution, walls
 from governance.models import Memory, MemoryVersion, row_security
+from tests.profiles import grown_only
 from tests.world import World
 
-ON_POSTGRESQL = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="row-level security is PostgreSQL's"
-)
 #: Read to find out which workspace a person or an address belongs to, before any wall can stand.
 READ_BEFORE = {"governance_membership", "governance_audithead"}
 
@@ -34,7 +32,7 @@ def _texts_inside(workspace_id: str) -> set[str]:
     return {memory.content for memory in Memory.objects.all()}
 
 
-@ON_POSTGRESQL
+@grown_only
 def test_inside_a_workspace_there_are_no_rows_of_another(world: World) -> None:
     other = World.create("other")
     world.remembered("Alice likes tea")
@@ -48,7 +46,7 @@ def test_inside_a_workspace_there_are_no_rows_of_another(world: World) -> None:
         assert read(Memory.objects.count) == 2
 
 
-@ON_POSTGRESQL
+@grown_only
 def test_what_is_not_the_workspaces_cannot_be_written_there(world: World) -> None:
     def misplace() -> None:
         walls.enter("nowhere")
@@ -60,7 +58,7 @@ def test_what_is_not_the_workspaces_cannot_be_written_there(world: World) -> Non
     assert Memory.objects.get(pk=memory_id).content == "Alice likes tea"
 
 
-@ON_POSTGRESQL
+@grown_only
 def test_a_role_that_sees_over_the_wall_is_warned_of(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
