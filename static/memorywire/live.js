@@ -81,7 +81,20 @@ const showClosed = (state) => {
   if (!state || !place || place.childElementCount) return;
   place.replaceChildren(...state.childNodes);
   tell(place);
+  keepDraft(proposal, place);
   for (const part of proposal.querySelectorAll(".bar, .panel, .effect, #approve-form")) part.remove();
+};
+
+// What was typed into a form that goes away stays on the page, to be read and copied.
+const keepDraft = (proposal, place) => {
+  const typed = [...proposal.querySelectorAll("[name=content], .panel [name=reason]")]
+    .filter((field) => field.value.trim() && (field.value !== field.defaultValue || "typed" in field.dataset));
+  if (!typed.length) return;
+  const hadFocus = typed.includes(document.activeElement);
+  place.after(document.getElementById("kept-form").content.cloneNode(true));
+  const kept = document.getElementById("kept");
+  kept.value = typed.map((field) => field.value).join("\n\n");
+  if (hadFocus) kept.focus();
 };
 
 // An empty queue that is no longer empty opens its first proposal.

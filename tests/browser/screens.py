@@ -60,21 +60,21 @@ def send_elsewhere(path: str, **fields: str) -> Then:
     """Send a form of the page to another address, as an old page would."""
 
     def then(page: Page, stage: Stage) -> None:
-        page.evaluate(
-            """([path, fields]) => {
-              const form = document.querySelector("form[method=post]");
-              form.action = path;
-              for (const [name, value] of Object.entries(fields)) {
-                const input = Object.assign(document.createElement("input"), { name, value });
-                form.append(input);
-              }
-              HTMLFormElement.prototype.submit.call(form);
-            }""",
-            [path.format_map(stage.ids), fields],
-        )
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.evaluate(_SEND, [path.format_map(stage.ids), fields])
 
     return then
+
+
+_SEND = """([path, fields]) => {
+  const form = document.querySelector(".page form[method=post]");
+  form.action = path;
+  for (const [name, value] of Object.entries(fields)) {
+    form.querySelector(`[name=${name}]`)?.remove();
+    form.append(Object.assign(document.createElement("input"), { name, value }));
+  }
+  HTMLFormElement.prototype.submit.call(form);
+}"""
 
 
 def _menu(page: Page, stage: Stage) -> None:
@@ -95,7 +95,7 @@ def _approve(page: Page, stage: Stage) -> None:
 def _overtake(page: Page, stage: Stage) -> None:
     """What the proposal is compared with changes after it was shown, and then it is approved."""
     thing = {"entity": "office.dubai"}
-    stage.remembered(f"Dubai opens at {page.viewport_size}.", metadata=thing)
+    stage.remembered("Dubai opens at nine.", metadata=thing)
     _approve_refused(page)
 
 

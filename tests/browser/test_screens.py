@@ -1,0 +1,96 @@
+"""Every page, light and dark, narrow and wide: accessible, inside its width, usable by keyboard."""
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import URLPattern
+from playwright.sync_api import Browser, Page
+
+from benchmarks.local_server import started
+from governance.web.urls import urlpatterns
+from tests.browser import stage
+from tests.browser.screens import NARROW, NO_PAGES, SCHEMES, SCREENS, WIDTHS, Screen, Theatre, dress
+
+pytestmark = pytest.mark.browser
+
+#: WCAG 2.2, levels A and AA, and what axe-core counts as good practice.
+_RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+}
+_TABS = 45
+
+
+@pytest.fixture(scope="module")
+def theatre(browser: Browser) -> Iterator[Theatre]:
+    with started() as full, started() as bare:
+        empty = stage.Stage(server=bare, people={"admin": stage.admin_of(bare)})
+        opened = Theatre(browser, stage.set_up(full), empty)
+        yield opened
+        opened.close()
+
+
+def test_every_page_is_in_the_list() -> None:
+    addresses = {each.name for each in urlpatterns if isinstance(each, URLPattern) and each.name}
+    listed = {screen.route for screen in SCREENS if screen.route}
+    assert listed | NO_PAGES == addresses
+    assert not listed & NO_PAGES
+
+
+def test_names_are_unique() -> None:
+    assert len({screen.name for screen in SCREENS}) == len(SCREENS)
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
+def test_a_screen(theatre: Theatre, screen: Screen) -> None:
+    with theatre.showing(screen) as page:
+        page.evaluate(Axe().axe_script)
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                dress(page, width=width, scheme=scheme)
+                assert _violations(page) == [], (width, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        _walk(page)
+
+
+def _violations(page: Page) -> list[str]:
+    found = page.evaluate("options => axe.run(document, options)", _RULES)["violations"]
+    return [
+        f"{each['id']}: {node['target']} {node['failureSummary']}"
+        for each in found
+        for node in each["nodes"]
+    ]
+
+
+def _walk(page: Page) -> None:
+    """Whatever Tab leads to can be seen, and shows that it has the focus."""
+    dress(page, width=NARROW, scheme="light")
+    for _ in range(_TABS):
+        page.keyboard.press("Tab")
+        seen = page.evaluate(_FOCUSED)
+        if seen is None:
+            return
+        assert seen["ring"], seen
+        assert seen["visible"], seen
+
+
+#: A choice of `.seg` and a checkbox carry the ring, or are drawn, on their label.
+_FOCUSED = """() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  const drawn = [at, at.closest("label")].filter(Boolean);
+  const ring = drawn.some((each) => {
+    const style = getComputedStyle(each);
+    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  });
+  const box = (drawn.at(-1)).getBoundingClientRect();
+  const points = [[.5, .5], [.1, .1], [.9, .1], [.1, .9], [.9, .9]];
+  const visible = points.some(([x, y]) => {
+    const left = Math.min(Math.max(box.left + box.width * x, 1), innerWidth - 1);
+    const top = Math.min(Math.max(box.top + box.height * y, 1), innerHeight - 1);
+    const hit = document.elementFromPoint(left, top);
+    return hit && drawn.some((each) => each.contains(hit));
+  });
+  return { ring, visible, what: at.outerHTML.slice(0, 200) };
+}"""
