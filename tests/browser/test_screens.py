@@ -84,12 +84,11 @@ _FOCUSED = """() => {
     const style = getComputedStyle(each);
     return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   });
-  const box = (drawn.at(-1)).getBoundingClientRect();
-  const points = [[.5, .5], [.1, .1], [.9, .1], [.1, .9], [.9, .9]];
-  const visible = points.some(([x, y]) => {
-    const left = Math.min(Math.max(box.left + box.width * x, 1), innerWidth - 1);
-    const top = Math.min(Math.max(box.top + box.height * y, 1), innerHeight - 1);
-    const hit = document.elementFromPoint(left, top);
+  const box = drawn.at(-1).getBoundingClientRect();
+  const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
+  const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
+  const visible = [[.5, .5], [.1, .1], [.9, .1], [.1, .9], [.9, .9]].some(([x, y]) => {
+    const hit = document.elementFromPoint(left + (right - left) * x, top + (bottom - top) * y);
     return hit && drawn.some((each) => each.contains(hit));
   });
   return { ring, visible, what: at.outerHTML.slice(0, 200) };
