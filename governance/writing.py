@@ -339,7 +339,8 @@ def stage_change_of(
     facts = {"memory_ids": [memory.pk for memory in targets]}
     note(call, operation, f"{kind.value}.staged", facts, review_id=review_id)
     return stage(
-        call, operation, request, review_id=review_id, mark=mark, ruling=ruling, targets=targets)
+        call, operation, request, review_id=review_id, mark=mark, ruling=ruling, targets=targets
+    )
 
 
 def note(

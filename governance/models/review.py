@@ -51,7 +51,9 @@ class Review(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["workspace", "status", "risk", "created_at_ms"], name="review_by_risk"),
+            models.Index(
+                fields=["workspace", "status", "risk", "created_at_ms"], name="review_by_risk"
+            ),
         ]
 
     def __str__(self) -> str:

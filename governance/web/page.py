@@ -9,7 +9,6 @@ from datetime import datetime
 from governance.diff import Kind
 from governance.models import Risk
 
-
 #: A place in the queue: by risk, then oldest first.
 Order = tuple[int, datetime, str]
 

@@ -13,6 +13,7 @@ let offline = false;
 let held = false;
 let asking = false;
 let askAgain = false;
+let retry = 0;
 
 export const isOffline = () => offline;
 
@@ -148,6 +149,7 @@ export const refresh = async () => {
   asking = true;
   try {
     await ask();
+    if (offline) listenAtOnce();
     if (offline || document.getElementById("live").hidden) tellConnection(false);
   } catch {
     tellConnection(true);
@@ -165,6 +167,7 @@ const listen = (failures = 0) => {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(`${scheme}//${location.host}${socketPath}`);
   let opened = false;
+  retry = 0;
   socket.addEventListener("open", () => { opened = true; refresh(); });
   socket.addEventListener("message", (event) => {
     const { cursor } = JSON.parse(event.data);
@@ -173,8 +176,15 @@ const listen = (failures = 0) => {
   socket.addEventListener("close", () => {
     const wait = Math.min(500 * 2 ** failures, RECONNECT_MAX_MS) * (0.75 + Math.random() / 2);
     refresh();
-    setTimeout(() => listen(opened ? 1 : failures + 1), wait);
+    retry = setTimeout(() => listen(opened ? 1 : failures + 1), wait);
   });
+};
+
+// The server was heard from again: no need to wait out the pause between attempts.
+const listenAtOnce = () => {
+  if (!retry) return;
+  clearTimeout(retry);
+  listen();
 };
 
 listen();

@@ -82,7 +82,9 @@ const acts = {
     closePanels();
     form.hidden = false;
     setEditing(true);
-    find("textarea", form).focus();
+    const field = find("textarea", form);
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
   },
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");

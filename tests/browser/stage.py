@@ -44,13 +44,14 @@ class Stage:
     ids: dict[str, str] = field(default_factory=dict)
 
     def ask(self, operation: str, **body: Any) -> dict[str, Any]:
-        """An agent's request; answers as the API did, with the ``review`` it made, if any."""
+        """An agent's request; what the API said, with the ``review`` and ``operation`` it made."""
         with self.server.client() as client:
             answer = client.post(f"/v0/{operation}", json={"agent_id": AGENT, **body})
         assert answer.status_code in {200, 202}, answer.text
         said = dict(answer.json())
         url = said.get("approval_url") or ""
-        return {**said, "review": url.rsplit("/", 1)[-1]}
+        operation = answer.headers.get("Memorywire-Operation", "")
+        return {**said, "review": url.rsplit("/", 1)[-1], "operation": operation}
 
     def propose(self, content: str, **extra: Any) -> str:
         """The id of the review that a remember now waits in."""
