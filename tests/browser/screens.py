@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from benchmarks.local_server import LocalServer
 from tests.browser.chromium import log_in
-from tests.browser.stage import Login, Stage
+from tests.browser.stage import Login, Stage, admin_of, set_up
 
 #: Leads from the page as it is loaded to the state to look at.
 Then = Callable[[Page, Stage], object]
@@ -154,7 +155,7 @@ def _open_row(page: Page, stage: Stage) -> None:
     expect(page.locator(".detail").first).to_be_visible()
 
 
-SCREENS = (
+_SCREENS = (
     Screen("login", "login", "/login", who=""),
     Screen("login-refused", "login", "/login", _wrong_password, who=""),
     Screen("queue", "queue", "/queue"),
@@ -222,55 +223,61 @@ SCREENS = (
     Screen("error-409", "", "/rules", send_elsewhere("/rules/1/switch", seen="99")),
 )
 
+SCREENS = tuple(sorted(_SCREENS, key=lambda screen: not screen.empty))
+
 
 class Theatre:
-    """Opens screens, each person in one browser context that stays logged in."""
+    """Opens screens on a fresh server, each person in one browser context that stays logged in.
 
-    def __init__(self, browser: Browser, stage: Stage, empty: Stage) -> None:
+    The stage is set for the first screen that is not of the empty workspace: those come first.
+    """
+
+    def __init__(self, browser: Browser, server: LocalServer) -> None:
         self._browser = browser
-        self._stages = {False: stage, True: empty}
-        self._pages: dict[tuple[str, bool], Page] = {}
+        self._stage = Stage(server=server, people={"admin": admin_of(server)})
+        self._is_set = False
+        self._contexts: dict[str, BrowserContext] = {}
 
     def close(self) -> None:
-        for page in self._pages.values():
-            page.context.close()
-
-    def stage(self, screen: Screen) -> Stage:
-        return self._stages[screen.empty]
+        for context in self._contexts.values():
+            context.close()
 
     @contextmanager
     def showing(self, screen: Screen) -> Iterator[Page]:
         """The screen, in a tab of its own."""
-        stage = self.stage(screen)
-        page = self._context_page(screen).context.new_page()
+        if screen.empty and self._is_set:
+            raise RuntimeError("the empty workspace is shown before the stage is set")
+        if not screen.empty and not self._is_set:
+            set_up(self._stage)
+            self._is_set = True
+        page = self._context(screen.who).new_page()
         page.set_default_timeout(8_000)
         try:
-            page.goto(screen.path.format_map(stage.ids))
+            page.goto(screen.path.format_map(self._stage.ids))
             if screen.then:
-                screen.then(page, stage)
+                screen.then(page, self._stage)
             yield page
         finally:
             page.close()
 
-    def _context_page(self, screen: Screen) -> Page:
-        seat = (screen.who, screen.empty)
-        if seat not in self._pages:
-            stage = self.stage(screen)
-            self._pages[seat] = self._enter(stage, stage.people.get(screen.who))
-        return self._pages[seat]
+    def _context(self, who: str) -> BrowserContext:
+        if who not in self._contexts:
+            self._contexts[who] = self._enter(self._stage.people.get(who))
+        return self._contexts[who]
 
-    def _enter(self, stage: Stage, login: Login | None) -> Page:
+    def _enter(self, login: Login | None) -> BrowserContext:
         context = self._browser.new_context(
-            base_url=stage.server.address,
+            base_url=self._stage.server.address,
             reduced_motion="reduce",
             viewport={"width": WIDE, "height": HEIGHT},
         )
-        page = context.new_page()
         if login:
+            page = context.new_page()
             page.goto("/queue")
             log_in(page, login.email, login.password)
             page.wait_for_url("**/queue")
-        return page
+            page.close()
+        return context
 
 
 def dress(page: Page, *, width: int, scheme: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from playwright.sync_api import Error
 
 from benchmarks.local_server import started
-from tests.browser import stage
 from tests.browser.chromium import launched
 from tests.browser.screens import SCHEMES, SCREENS, WIDTHS, Screen, Theatre, dress
 
@@ -28,9 +27,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--only", default="", help="screens whose name contains this")
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
-    with started() as full, started() as bare, launched() as browser:
-        empty = stage.Stage(server=bare, people={"admin": stage.admin_of(bare)})
-        theatre = Theatre(browser, stage.set_up(full), empty)
+    with started() as server, launched() as browser:
+        theatre = Theatre(browser, server)
         failed = [
             screen.name
             for screen in SCREENS

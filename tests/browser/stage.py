@@ -1,4 +1,4 @@
-"""A workspace in which every page has something to show, and a second one that is still empty."""
+"""A workspace in which every page has something to show."""
 
 import json
 import re
@@ -81,18 +81,16 @@ def add_person(server: LocalServer, email: str, name: str, roles: str) -> Login:
     return Login(email=email, password=found.group(1))
 
 
-def set_up(server: LocalServer) -> Stage:
+def set_up(stage: Stage) -> None:
     """Fill a workspace with one of everything, through the doors that agents and people use."""
-    people = {
-        "admin": admin_of(server),
+    server = stage.server
+    stage.people |= {
         "reviewer": add_person(server, "mei@example.com", "Mei Tanaka", "reviewer"),
         "auditor": add_person(server, "tomas@example.com", "Tomás Lind", "auditor"),
     }
-    stage = Stage(server=server, people=people)
     server.manage("rule", "add", "clinic letters", "--effect", "review", "--source", "clinic.pdf")
     _fill_the_queue(stage)
     _fill_the_past(stage)
-    return stage
 
 
 def _fill_the_queue(stage: Stage) -> None:

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.local_server import started
 from governance.web.urls import urlpatterns
-from tests.browser import stage
 from tests.browser.screens import NARROW, NO_PAGES, SCHEMES, SCREENS, WIDTHS, Screen, Theatre, dress
 
 pytestmark = pytest.mark.browser
@@ -24,9 +23,8 @@ _TABS = 45
 
 @pytest.fixture(scope="module")
 def theatre(browser: Browser) -> Iterator[Theatre]:
-    with started() as full, started() as bare:
-        empty = stage.Stage(server=bare, people={"admin": stage.admin_of(bare)})
-        opened = Theatre(browser, stage.set_up(full), empty)
+    with started() as server:
+        opened = Theatre(browser, server)
         yield opened
         opened.close()
 
@@ -45,11 +43,15 @@ def test_names_are_unique() -> None:
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 def test_a_screen(theatre: Theatre, screen: Screen) -> None:
     with theatre.showing(screen) as page:
+        assert page.evaluate(_MOVING) == []
         page.evaluate(Axe().axe_script)
         for width in WIDTHS:
             for scheme in SCHEMES:
                 dress(page, width=width, scheme=scheme)
                 assert _violations(page) == [], (width, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (768, 1920):
+            dress(page, width=width, scheme="light")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         _walk(page)
 
@@ -74,6 +76,12 @@ def _walk(page: Page) -> None:
         assert seen["ring"], seen
         assert seen["visible"], seen
 
+
+#: What moves although the system asks for no motion.
+_MOVING = """() => [...document.querySelectorAll("body *")].filter((each) => {
+  const style = getComputedStyle(each);
+  return style.animationName !== "none" || !/^0s(, 0s)*$/.test(style.transitionDuration);
+}).map((each) => each.outerHTML.slice(0, 200))"""
 
 #: A choice of `.seg` and a checkbox carry the ring, or are drawn, on their label.
 _FOCUSED = """() => {
