@@ -64,11 +64,13 @@ clean:  ## the virtual environment; never the data folder
 # The lock is installed with --no-deps: it is complete, and one package in it (the tokenizer's)
 # would otherwise pull in torch. See [tool.uv] in pyproject.toml.
 $(VENV)/base: requirements/base.lock | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@echo "Installing packages into $(VENV), once: about a minute, in silence."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
 $(VENV)/dev: requirements/dev.lock | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@echo "Installing packages for development into $(VENV), once: a few minutes, in silence."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@ $(VENV)/base
 
 $(VENV)/bin/python:
