@@ -8,6 +8,7 @@ from typing import Any
 from governance import sealing
 from governance.known import Known, about
 from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus, Risk
+from governance.models.insert import insert
 from governance.screening import codepoints
 from stores.wire import ForgetRequest, MergeRequest, RememberRequest
 
@@ -74,7 +75,7 @@ def stage(
         fingerprint=mark,
         created_at_ms=now_ms,
     )
-    review.save(force_insert=True)
+    insert(review)
     return review
 
 

@@ -97,19 +97,18 @@ def _overtake(page: Page, stage: Stage) -> None:
     """What the proposal is compared with changes after it was shown, and then it is approved."""
     thing = {"entity": "office.dubai"}
     stage.remembered("Dubai opens at nine.", metadata=thing)
-    _approve_refused(page)
+    page.keyboard.press("a")
+    expect(page.get_by_role("alert")).to_be_visible()
 
 
 def _decided_first(page: Page, stage: Stage) -> None:
     page.route("**/queue/changes*", lambda route: route.fulfill(status=204))  # hears nothing
+    page.keyboard.press("r")
+    page.get_by_label("Or in your own words").fill("Typed before I knew.")
     with stage.person("reviewer") as reviewer:
         reviewer.reject(page.url.removeprefix(stage.server.address))
-    _approve_refused(page)
-
-
-def _approve_refused(page: Page) -> None:
-    page.keyboard.press("a")
-    expect(page.get_by_role("alert")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("You had typed this")).to_be_visible()
 
 
 def _go_offline(page: Page, stage: Stage) -> None:
