@@ -165,14 +165,23 @@ def test_an_edit_overtaken_is_refused_shown_anew_and_then_decided(
     assert found == ["Greta sits in the back."]
 
 
+def both_look(
+    agent: Agent, content: str, open_page: OpenPage, second_person: dict[str, str]
+) -> tuple[dict[str, Any], Page, Page]:
+    """A proposal, and the two browsers that have it open."""
+    asked = agent.ask("remember", type="semantic", content=content, approval_required=True)
+    path = f"/proposals/{asked['review']}"
+    pages = open_page(path), open_page(path, **second_person)
+    for page in pages:
+        expect_live(page)
+    return asked, *pages
+
+
 def test_of_two_at_once_one_wins_and_the_other_learns_who(
     agent: Agent, open_page: OpenPage, second_person: dict[str, str]
 ) -> None:
-    asked = agent.ask("remember", type="semantic", content="Raced for.", approval_required=True)
-    path = f"/proposals/{asked['review']}"
-    mine, theirs = open_page(path), open_page(path, **second_person)
+    asked, mine, theirs = both_look(agent, "Raced for.", open_page, second_person)
     for page in (mine, theirs):
-        expect_live(page)
         page.keyboard.press("r")
         tab_to(page, page.get_by_label("Or in your own words"))
         page.keyboard.type(f"typed by {'me' if page is mine else 'them'}")
@@ -197,11 +206,7 @@ def test_of_two_at_once_one_wins_and_the_other_learns_who(
 def test_what_is_being_typed_stays_when_somebody_else_decides(
     agent: Agent, open_page: OpenPage, second_person: dict[str, str]
 ) -> None:
-    asked = agent.ask("remember", type="semantic", content="Typed over.", approval_required=True)
-    path = f"/proposals/{asked['review']}"
-    mine, theirs = open_page(path), open_page(path, **second_person)
-    expect_live(mine)
-    expect_live(theirs)
+    _, mine, theirs = both_look(agent, "Typed over.", open_page, second_person)
     mine.keyboard.press("e")
     mine.keyboard.type(" And more")
     theirs.keyboard.press("a")
