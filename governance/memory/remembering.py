@@ -68,7 +68,7 @@ def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outco
     review_id = new_id()
     operation, memory = _create(call, request, text, review_id=review_id)
     return writing.stage(
-        call, operation, review_id=review_id, mark=mark, ruling=ruling, targets=[memory]
+        call, operation, request, review_id=review_id, mark=mark, ruling=ruling, targets=[memory]
     )
 
 

@@ -7,7 +7,7 @@ from governance.models.idempotency import IdempotencyKey
 from governance.models.memory import EndReason, Memory, MemoryVector, MemoryVersion
 from governance.models.operation import Operation, OperationKind, OperationStatus
 from governance.models.recalled import Recalled
-from governance.models.review import Decision, Review, ReviewStatus, Verdict
+from governance.models.review import Decision, Review, ReviewStatus, Risk, Verdict
 from governance.models.rule import Effect, Rule, RuleVersion
 from governance.models.seal import SealKey
 
@@ -30,6 +30,7 @@ __all__ = [
     "Recalled",
     "Review",
     "ReviewStatus",
+    "Risk",
     "Role",
     "Rule",
     "RuleVersion",

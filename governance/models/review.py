@@ -15,6 +15,14 @@ class ReviewStatus(models.TextChoices):
     REJECTED = "rejected"
 
 
+class Risk(models.IntegerChoices):
+    """How much care a proposal needs. The queue is ordered by it, then by age."""
+
+    HIGH = 1, "high"
+    MEDIUM = 2, "medium"
+    LOW = 3, "low"
+
+
 class Review(models.Model):
     """A proposal: a staged operation that waits for a person."""
 
@@ -27,6 +35,8 @@ class Review(models.Model):
     ``{"kind": "agent"}``."""
     targets = ExactJsonField(default=list)
     """What it would change: ``[{"id": memory id, "version": n}]``."""
+    # Whatever was staged before this column was there counts as needing the most care.
+    risk = models.PositiveSmallIntegerField(choices=Risk, default=Risk.HIGH)
     fingerprint = models.CharField(max_length=64)
     """Keyed digest of what was asked: an identical proposal is returned, not made again."""
     created_at_ms = EpochMsField()
@@ -41,7 +51,9 @@ class Review(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["workspace", "status", "created_at_ms"], name="review_queue"),
+            models.Index(
+                fields=["workspace", "status", "risk", "created_at_ms"], name="review_by_risk"
+            ),
         ]
 
     def __str__(self) -> str:

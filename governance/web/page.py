@@ -5,25 +5,16 @@ Texts an agent chose are plain ``str`` here and are shown through the ``memorywi
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from governance.diff import Kind
-
-
-class Risk(StrEnum):
-    """How much care a proposal needs. The queue is ordered by it, then by age."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
+from governance.models import Risk
 
 #: A place in the queue: by risk, then oldest first.
 Order = tuple[int, datetime, str]
 
 
 def _order(risk: Risk, proposed_at: datetime, review_id: str) -> Order:
-    return list(Risk).index(risk), proposed_at, review_id
+    return risk, proposed_at, review_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,11 +161,20 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One reason why the proposal was stopped, or needs care. ``quote`` is the agent's text."""
+    """One reason why the proposal was stopped, or needs care.
+
+    ``quote`` is the agent's text; ``sentence`` and ``name`` are an admin's.
+    """
 
     title: str
     detail: str
     quote: str = ""
+    name: str = ""
+    """The rule that stopped it."""
+    sentence: str = ""
+    """What that version of the rule says."""
+    rule_id: int | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +220,7 @@ class Proposal:
     may_decide: bool
     is_proposer: bool
     """The viewer answers for the key that proposed it: approving it would be refused."""
+    sees_rules: bool
 
     @property
     def order(self) -> Order:
@@ -269,6 +270,27 @@ class Notice:
 
     title: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a reviewer had typed into a form that was not taken: it is shown again, not lost."""
+
+    verdict: str = ""
+    reason: str = ""
+    content: str | None = None
+
+    @property
+    def panel(self) -> str:
+        """The panel it was typed into, if anything was."""
+        if self.content is not None:
+            return "edit"
+        return self.verdict if self.reason else ""
+
+    @property
+    def text(self) -> str:
+        """All of it, once there is no form left to put it into."""
+        return "\n\n".join(text for text in (self.content, self.reason) if text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

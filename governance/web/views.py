@@ -40,7 +40,7 @@ QUICK_REASONS = (
     "Misleading text",
 )
 #: Refusals after which the proposal is shown again, as it is now, instead of an error page.
-_SHOWN_AGAIN = (Conflict, SelfApproval, LedgerBusy)
+_SHOWN_AGAIN = (Conflict, Invalid, SelfApproval, LedgerBusy)
 
 
 @members_only
@@ -56,7 +56,8 @@ def proposal(request: HttpRequest, membership: Membership, review_id: str) -> Ht
     """One proposal, whatever became of it: the page, or only its pane for htmx."""
     item = access.access_review(membership, review_id)
     if is_htmx(request):
-        return _pane(request, membership, item)
+        context = _pane_context(request, membership, item)
+        return render(request, "queue/_proposal.html", context)
     return _queue_page(request, membership, present_queue(membership), item)
 
 
@@ -101,10 +102,22 @@ def _ballot(request: HttpRequest, review_id: str) -> decision.Ballot:
         shown=request.POST.get("shown", ""),
         reason=reason,
         request_id=request_id(request),
-        content=request.POST["content"].replace("\r\n", "\n")
-        if "content" in request.POST
-        else None,
+        content=_content(request),
         replaces={"replace": True, "add": False}.get(request.POST.get("beside", "")),
+    )
+
+
+def _content(request: HttpRequest) -> str | None:
+    """The edited text, with the line ends that the agent's would have."""
+    text = request.POST.get("content")
+    return None if text is None else text.replace("\r\n", "\n")
+
+
+def _draft(request: HttpRequest) -> page.Draft:
+    return page.Draft(
+        verdict=request.POST.get("verdict", ""),
+        reason=request.POST.get("reason", ""),
+        content=_content(request),
     )
 
 
@@ -117,7 +130,9 @@ def _decided(request: HttpRequest, ballot: decision.Ballot) -> HttpResponse:
     if not is_htmx(request):
         return HttpResponseRedirect(f"{address}?decided={done.pk}", status=303)
     item = access.access_review(membership, following) if following else None
-    context = _pane_context(request, membership, item) | {"toast": toast(done, ballot.verdict)}
+    context = _pane_context(request, membership, item, draft=page.Draft()) | {
+        "toast": toast(done, ballot.verdict)
+    }
     response = render(request, "queue/_decided.html", context)
     response["HX-Push-Url"] = address
     return response
@@ -129,11 +144,13 @@ def _refused(request: HttpRequest, review_id: str, error: GovernanceError) -> Ht
         return refusal(request, error)
     membership = member(request)
     item = access.access_review(membership, review_id)
-    notice = page.Notice(title=error.title, detail=error.next_step)
+    detail = error.detail if isinstance(error, Invalid) else error.next_step
+    notice = page.Notice(title=error.title, detail=detail)
     if not is_htmx(request):
         listed = present_queue(membership)
         return _queue_page(request, membership, listed, item, notice=notice, status=error.status)
-    response = _pane(request, membership, item, notice=notice, status=error.status)
+    context = _pane_context(request, membership, item) | {"notice": notice}
+    response = render(request, "queue/_proposal.html", context, status=error.status)
     # Tells queue.js that this refusal is to be shown, and where.
     response["HX-Retarget"] = "#proposal"
     response["HX-Reswap"] = "outerHTML"
@@ -162,24 +179,18 @@ def _queue_page(
     return render(request, "queue.html", context, status=status)
 
 
-def _pane(
+def _pane_context(
     request: HttpRequest,
     membership: Membership,
-    item: Review,
+    item: Review | None,
     *,
-    notice: page.Notice | None = None,
-    status: int = 200,
-) -> HttpResponse:
-    context = _pane_context(request, membership, item) | {"notice": notice}
-    return render(request, "queue/_proposal.html", context, status=status)
-
-
-def _pane_context(
-    request: HttpRequest, membership: Membership, item: Review | None
+    draft: page.Draft | None = None,
 ) -> dict[str, Any]:
+    draft = _draft(request) if draft is None else draft
     return {
         "proposal": present_proposal(membership, item) if item else None,
-        "panel": request.GET.get("panel", ""),
+        "draft": draft,
+        "panel": draft.panel or request.GET.get("panel", ""),
         "quick_reasons": QUICK_REASONS,
     }
 

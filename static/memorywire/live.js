@@ -13,6 +13,7 @@ let offline = false;
 let held = false;
 let asking = false;
 let askAgain = false;
+let retry = 0;
 
 export const isOffline = () => offline;
 
@@ -81,7 +82,20 @@ const showClosed = (state) => {
   if (!state || !place || place.childElementCount) return;
   place.replaceChildren(...state.childNodes);
   tell(place);
+  keepDraft(proposal, place);
   for (const part of proposal.querySelectorAll(".bar, .panel, .effect, #approve-form")) part.remove();
+};
+
+// What was typed into a form that goes away stays on the page, to be read and copied.
+const keepDraft = (proposal, place) => {
+  const typed = [...proposal.querySelectorAll("[name=content], .panel [name=reason]")]
+    .filter((field) => field.value.trim() && (field.value !== field.defaultValue || "typed" in field.dataset));
+  if (!typed.length) return;
+  const hadFocus = typed.includes(document.activeElement);
+  place.after(document.getElementById("kept-form").content.cloneNode(true));
+  const kept = document.getElementById("kept");
+  kept.value = typed.map((field) => field.value).join("\n\n");
+  if (hadFocus) kept.focus();
 };
 
 // An empty queue that is no longer empty opens its first proposal.
@@ -135,6 +149,7 @@ export const refresh = async () => {
   asking = true;
   try {
     await ask();
+    if (offline) listenAtOnce();
     if (offline || document.getElementById("live").hidden) tellConnection(false);
   } catch {
     tellConnection(true);
@@ -152,6 +167,7 @@ const listen = (failures = 0) => {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(`${scheme}//${location.host}${socketPath}`);
   let opened = false;
+  retry = 0;
   socket.addEventListener("open", () => { opened = true; refresh(); });
   socket.addEventListener("message", (event) => {
     const { cursor } = JSON.parse(event.data);
@@ -160,8 +176,15 @@ const listen = (failures = 0) => {
   socket.addEventListener("close", () => {
     const wait = Math.min(500 * 2 ** failures, RECONNECT_MAX_MS) * (0.75 + Math.random() / 2);
     refresh();
-    setTimeout(() => listen(opened ? 1 : failures + 1), wait);
+    retry = setTimeout(() => listen(opened ? 1 : failures + 1), wait);
   });
+};
+
+// The server was heard from again: no need to wait out the pause between attempts.
+const listenAtOnce = () => {
+  if (!retry) return;
+  clearTimeout(retry);
+  listen();
 };
 
 listen();

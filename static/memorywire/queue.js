@@ -68,10 +68,13 @@ const openPanel = (name) => {
   panel.scrollIntoView({ block: "nearest" });
 };
 
+const otherDiff = () => proposal().querySelector('[data-diff][aria-pressed="false"]')?.click();
+
 const acts = {
   next: () => step(1),
   previous: () => step(-1),
   cancel: closePanels,
+  diff: otherDiff,
   reject: () => openPanel("reject"),
   edit: () => {
     const form = find("[data-edit]")?.closest("form");
@@ -79,14 +82,18 @@ const acts = {
     closePanels();
     form.hidden = false;
     setEditing(true);
-    find("textarea", form).focus();
+    const field = find("textarea", form);
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
   },
   approve: () => {
     if (find("#approve-panel")) openPanel("approve");
     else find('.bar button[form="approve-form"]')?.click();
   },
 };
-const keys = { j: "next", k: "previous", a: "approve", e: "edit", r: "reject" };
+// These change nothing, so they need no rest.
+const LOOKS = new Set(["next", "previous", "diff"]);
+const keys = { j: "next", k: "previous", a: "approve", e: "edit", r: "reject", d: "diff" };
 
 const showDiff = (button) => {
   const frame = button.closest(".frame");
@@ -120,8 +127,7 @@ document.addEventListener("keydown", (event) => {
   const name = keys[event.key];
   if (!name) return undefined;
   event.preventDefault();
-  const moves = name === "next" || name === "previous";
-  if (moves || (performance.now() >= restUntil && undecided)) acts[name]();
+  if (LOOKS.has(name) || (performance.now() >= restUntil && undecided)) acts[name]();
   return undefined;
 });
 

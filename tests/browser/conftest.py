@@ -1,22 +1,14 @@
 """A served product, and a real Chromium in front of it."""
 
-import re
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.local_server import LocalServer, started
-
-_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-]
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+from tests.browser.chromium import launched, log_in
+from tests.browser.stage import add_person
 
 OpenPage = Callable[..., Page]
 Propose = Callable[..., dict[str, Any]]
@@ -32,12 +24,8 @@ def server() -> Iterator[LocalServer]:
 # the tests of other packages must not be.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Without a system's own, Playwright looks for the one it installed.
-    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=_FLAGS)
+    with launched() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -61,9 +49,7 @@ def open_page(server: LocalServer, browser: Browser) -> Iterator[OpenPage]:
             lambda line: errors.append(line.text) if "Content Security" in line.text else None,
         )
         page.goto(path)
-        page.get_by_label("E-mail").fill(email or server.email)
-        page.get_by_label("Password").fill(password or server.password)
-        page.keyboard.press("Enter")
+        log_in(page, email or server.email, password or server.password)
         page.wait_for_url(f"**{path}")
         return page
 
@@ -98,10 +84,8 @@ def propose(server: LocalServer) -> Propose:
 @pytest.fixture(scope="package")
 def second_person(server: LocalServer) -> dict[str, str]:
     """The credentials of another reviewer."""
-    said = server.manage("member", "add", "second@example.com", "--name", "Mei Tanaka")
-    found = re.search(r"Password, shown this once: (\S+)", said)
-    assert found, said
-    return {"email": "second@example.com", "password": found.group(1)}
+    login = add_person(server, "second@example.com", "Mei Tanaka", "reviewer")
+    return {"email": login.email, "password": login.password}
 
 
 def expect_live(page: Page) -> None:

@@ -184,15 +184,6 @@ def test_everything_works_without_scripts(
     expect(page.locator("#open-state")).to_contain_text("“not needed”")
 
 
-@pytest.mark.parametrize("width", [320, 768, 1280, 1920])
-def test_no_page_scrolls_sideways(open_page: OpenPage, propose: Propose, width: int) -> None:
-    asked = propose("Long" * 200 + " words and " + "\u202e" * 5, source="x" * 300)
-    page = open_page(asked["path"], viewport={"width": width, "height": 800})
-    for path in (asked["path"], "/queue", "/audit"):
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_the_reviewer_switches_from_replacing_to_adding_and_the_button_says_so(
     server: LocalServer, open_page: OpenPage, propose: Propose
 ) -> None:

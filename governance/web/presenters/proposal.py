@@ -1,14 +1,23 @@
 """One proposal: what changes, why it was stopped, where it comes from, what was decided."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from governance import effects, review
+from governance import effects, review, rules
 from governance.clock import now_ms
 from governance.diff import ABSENT, FieldChange, Kind, diff_fields
 from governance.known import Known
-from governance.models import Membership, Memory, Operation, Review, ReviewStatus, Verdict
+from governance.models import (
+    Membership,
+    Memory,
+    Operation,
+    Review,
+    ReviewStatus,
+    Role,
+    RuleVersion,
+    Verdict,
+)
 from governance.screening import codepoints
 from governance.screening.codepoints import Mark
 from governance.web import page
@@ -34,7 +43,7 @@ def proposal(membership: Membership, item: Review) -> page.Proposal:
         proposed_at=moment(item.created_at_ms),
         origin=_origin(item.operation, reading.asked),
         change=_change(reading, case),
-        flags=_flags(reading),
+        flags=tuple(_flags(reading)),
         effects=_effects(reading, case),
         approve_label=_approve_label(reading, case),
         verdicts=verdicts(item),
@@ -42,6 +51,7 @@ def proposal(membership: Membership, item: Review) -> page.Proposal:
         has_moved=case.has_moved,
         may_decide=may_decide(membership),
         is_proposer=membership.user_id in review.proposers(item.operation),
+        sees_rules=membership.has(Role.ADMIN),
     )
 
 
@@ -185,11 +195,40 @@ def _removals(reading: Reading, targets: Sequence[Memory]) -> page.Removals:
     )
 
 
-def _flags(reading: Reading) -> tuple[page.Flag, ...]:
-    return (
-        *([_ERASURE] if reading.is_for_good else []),
-        *([_hidden_flag(reading)] if reading.hidden else []),
-        *map(_reason_flag, reading.review.reasons),
+def _flags(reading: Reading) -> Iterator[page.Flag]:
+    if reading.is_for_good:
+        yield _ERASURE
+    if reading.hidden:
+        yield _hidden_flag(reading)
+    versions = _versions(reading.review)
+    for reason in reading.review.reasons:
+        if reason["kind"] == "rule":
+            yield _rule_flag(reason, versions.get((reason["rule"], reason["version"])))
+        else:
+            yield _reason_flag(reason)
+
+
+def _versions(item: Review) -> dict[tuple[str, int], RuleVersion]:
+    """The rules that stopped it, as they were; one query, none if no rule did."""
+    stopped_by = [reason for reason in item.reasons if reason["kind"] == "rule"]
+    if not stopped_by:
+        return {}
+    found = RuleVersion.objects.filter(
+        rule__workspace_id=item.workspace_id,
+        rule__name__in=[reason["rule"] for reason in stopped_by],
+        number__in=[reason["version"] for reason in stopped_by],
+    ).select_related("rule")
+    return {(version.rule.name, version.number): version for version in found}
+
+
+def _rule_flag(reason: Mapping[str, Any], said: RuleVersion | None) -> page.Flag:
+    return page.Flag(
+        title="Rule",
+        name=reason["rule"],
+        version=reason["version"],
+        rule_id=said.rule_id if said else None,
+        sentence=rules.sentence(rules.Terms.of(said)) if said else "",
+        detail=f"Version {reason['version']} of this rule asks for a person.",
     )
 
 
@@ -210,11 +249,6 @@ def _hidden_flag(reading: Reading) -> page.Flag:
 
 
 def _reason_flag(reason: Mapping[str, Any]) -> page.Flag:
-    if reason["kind"] == "rule":
-        return page.Flag(
-            title=f"Rule “{reason['rule']}”",
-            detail=f"Version {reason['version']} of this rule asks for a person.",
-        )
     if reason["kind"] == "many":
         return page.Flag(
             title=f"Takes {reason['count']} memories",

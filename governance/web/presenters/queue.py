@@ -21,7 +21,7 @@ def queue(membership: Membership) -> page.Queue:
         Reading(item, firsts.get(item.targets[0]["id"]) if item.targets else None)
         for item in reviews
     ]
-    rows = sorted(map(_row, readings), key=lambda row: row.order)
+    rows = map(_row, readings)
     return page.Queue(
         cursor=cursor,
         waiting=review.waiting(membership.workspace_id),

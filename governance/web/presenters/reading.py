@@ -1,6 +1,5 @@
 """A review, opened: the answers that both its row in the queue and its own page need."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from governance import review
-from governance.models import Memory, OperationKind, Review
-from governance.screening import codepoints
-from governance.web.page import Risk, Title
+from governance.models import Memory, OperationKind, Review, Risk
+from governance.web.page import Title
 
 _THINGS = {
     "semantic": "a fact",
@@ -59,17 +57,11 @@ class Reading:
         """Hidden characters in what the agent wants added; a removal adds none."""
         if self.first is None or not self.is_addition:
             return 0
-        metadata = json.dumps(self.first.metadata, ensure_ascii=False)
-        texts = (self.first.content, self.first.source or "", metadata)
-        return sum(map(codepoints.count, texts))
+        return review.hidden_in(self.first.content, self.first.source, self.first.metadata)
 
     @property
     def risk(self) -> Risk:
-        """High: words would be lost for good, or hide something. Medium: a rule stopped it."""
-        if self.is_for_good or self.hidden:
-            return Risk.HIGH
-        stopped_by_rule = any(reason["kind"] == "rule" for reason in self.review.reasons)
-        return Risk.MEDIUM if stopped_by_rule else Risk.LOW
+        return Risk(self.review.risk)
 
     @property
     def short_title(self) -> Title:
