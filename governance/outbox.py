@@ -92,9 +92,36 @@ def _wish(memory: Memory, store: str, *, now_ms: int, claim: str = "") -> Delive
     )
 
 
+def claim_anew(memories: Sequence[Memory], store: str, *, now_ms: int) -> list[Parcel]:
+    """Ask for a store to be sent these states once more, under a claim. Runs in a transaction."""
+    claim = new_id()
+    rows = Delivery.objects.bulk_create(
+        [_wish(memory, store, now_ms=now_ms, claim=claim) for memory in memories],
+        update_conflicts=True,
+        unique_fields=["memory", "store"],
+        update_fields=[
+            "wanted_version", "delivered_version", "due_at_ms", "attempts", "claim",
+            "lease_expires_at_ms",
+        ],
+    )  # fmt: skip
+    return _parcels(rows, {memory.pk: memory for memory in memories}, {})
+
+
+def ask_again_if_overtaken(parcels: Sequence[Parcel], *, now_ms: int) -> None:
+    """Where a newer state was sent meanwhile, have it sent once more. Runs in a transaction."""
+    for parcel in parcels:
+        Delivery.objects.filter(
+            pk=parcel.delivery_id, wanted_version__gt=parcel.version
+        ).update(delivered_version=0, due_at_ms=now_ms)
+
+
 def claim_due(*, now_ms: int, limit: int = BATCH) -> list[Parcel]:
     """Take deliveries that are due and not under a live lease. Runs in a transaction."""
-    due = Q(delivered_version__lt=F("wanted_version"), due_at_ms__lte=now_ms)
+    due = Q(
+        store__in=stores_runtime.store_names(),
+        delivered_version__lt=F("wanted_version"),
+        due_at_ms__lte=now_ms,
+    )
     free = Q(lease_expires_at_ms__lt=now_ms)
     # Where there are many writers, each takes what no other is taking.
     waiting = Delivery.objects.select_for_update(skip_locked=connection.vendor == "postgresql")
@@ -187,7 +214,11 @@ async def flush() -> None:
 
 def deliver_due(*, now_ms: int) -> int:
     """Claim and send one batch, for workers. Returns how many were sent."""
-    parcels = execution.write_sync(claim_due, now_ms=now_ms)
+    return deliver(execution.write_sync(claim_due, now_ms=now_ms))
+
+
+def deliver(parcels: Sequence[Parcel]) -> int:
+    """Send what was claimed and write down what came of it. Returns how many were taken."""
     by_store: dict[tuple[str, str], list[Parcel]] = {}
     for parcel in parcels:
         by_store.setdefault((parcel.workspace_id, parcel.store), []).append(parcel)

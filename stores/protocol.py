@@ -157,6 +157,13 @@ class Replica(Protocol):
         """
         ...
 
+    async def drop(self, ids: Collection[str]) -> None:
+        """Take rows out altogether, with what ``erase`` leaves: any version is taken again then.
+
+        For repair only, by whoever knows the newest version.
+        """
+        ...
+
     async def search(
         self,
         scope: Scope,

@@ -34,6 +34,12 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
             quarantined_at__isnull=True,
         )
 
+    def served(self) -> Self:
+        """What stores should hold; see ``Memory.is_served``."""
+        return self.filter(
+            deleted_at__isnull=True, archived_at__isnull=True, quarantined_at__isnull=True
+        )
+
     def of(self, workspace_id: str, agent_id: str, user_id: str | None) -> Self:
         """Those of one agent; of one of its users where given."""
         mine = self.filter(workspace_id=workspace_id, agent_id=agent_id)

@@ -42,6 +42,11 @@ class InMemoryReplica:
                 self._states.pop(memory_id, None)
                 self._erased[memory_id] = version
 
+    async def drop(self, ids: Collection[str]) -> None:
+        for memory_id in ids:
+            self._states.pop(memory_id, None)
+            self._erased.pop(memory_id, None)
+
     async def search(
         self,
         scope: Scope,

@@ -95,6 +95,9 @@ class FlakyReplica:
     async def erase(self, versions: Mapping[str, int]) -> None:
         await self._through(lambda: self._inner.erase(versions))
 
+    async def drop(self, ids: Collection[str]) -> None:
+        await self._through(lambda: self._inner.drop(ids))
+
     async def search(
         self,
         scope: Scope,

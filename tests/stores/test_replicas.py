@@ -55,6 +55,17 @@ async def test_a_state_comes_back_as_it_was_put(replica: Replica):
     assert held.vector.tolist() == state.vector.tolist()
 
 
+async def test_what_is_dropped_is_gone_and_taken_again_at_any_version(replica: Replica):
+    await replica.put([a_state("a", "harbour", version=5), a_state("b", "harbour", version=5)])
+    await replica.erase({"b": 6})
+    await replica.drop(["a", "b", "unknown"])
+    assert (await replica.scan()).records == []
+    assert await found(replica, "harbour") == []
+    await replica.put([a_state("a", "station", version=1), a_state("b", "ferry", version=1)])
+    assert await found(replica, "station", limit=1) == ["a"]
+    assert await found(replica, "ferry", limit=1) == ["b"]
+
+
 async def test_a_version_that_is_not_newer_is_ignored(replica: Replica):
     await replica.put([a_state("a", "second", version=2)])
     await replica.put([a_state("a", "first", version=1), a_state("b", "b")])

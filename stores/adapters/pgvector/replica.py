@@ -97,6 +97,13 @@ class PgvectorReplica:
             # Indexes hold digests and are left to autovacuum: theirs is the slow part.
             await connection.execute(f"VACUUM (INDEX_CLEANUP OFF) {self._table}")
 
+    async def drop(self, ids: Collection[str]) -> None:
+        async with self._connection() as connection, connection.transaction():
+            await connection.execute(
+                f"DELETE FROM {self._table} WHERE workspace = %s AND id = ANY(%s)",
+                (self._workspace, list(ids)),
+            )
+
     async def search(
         self,
         scope: Scope,

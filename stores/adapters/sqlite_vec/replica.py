@@ -38,6 +38,7 @@ _UPSERT: Final = f"""
     WHERE excluded.version > memory.version
     RETURNING rowid
 """
+_DROP: Final = "DELETE FROM memory WHERE workspace = ? AND id = ? RETURNING rowid"
 _BURY: Final = """
     INSERT INTO memory (workspace, id, version) VALUES (?, ?, ?)
     ON CONFLICT (workspace, id) DO UPDATE
@@ -90,6 +91,15 @@ class SqliteVecReplica:
 
         await self._database.write(work)
         await self._database.drop_traces()
+
+    async def drop(self, ids: Collection[str]) -> None:
+        def work(connection: apsw.Connection) -> None:
+            for memory_id in ids:
+                dropped = connection.execute(_DROP, (self._workspace, memory_id)).fetchone()
+                if dropped is not None:
+                    _unindex(connection, dropped[0])
+
+        await self._database.write(work)
 
     async def search(
         self,
