@@ -27,6 +27,7 @@ _PACKAGES: Final = (
     PACKAGE,
     "sqlite-vec~=0.1.9",
     "numpy>=2",
+    "onnx>=1.17",
     "onnxruntime>=1.22",
     "tokenizers>=0.21",
     "httpx>=0.28",

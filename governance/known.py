@@ -27,9 +27,8 @@ class Known:
 
 def about(memory: Memory, *, now_ms: int) -> Known:
     """What a proposed memory stands beside; at most two queries, none if it names nothing."""
-    around = beside(memory, now_ms=now_ms)
-    named = named_by(memory, around)
-    related = _of_the_same_entity(memory, around)
+    named = named_by(memory, now_ms=now_ms)
+    related = _of_the_same_entity(memory, now_ms=now_ms)
     attribute = memory.metadata.get("attribute")
     same = [other for other in related if attribute and _attribute(other) == attribute]
     if named or same:
@@ -37,7 +36,7 @@ def about(memory: Memory, *, now_ms: int) -> Known:
     return Known(memories=related[:1])
 
 
-def beside(memory: Memory, *, now_ms: int) -> MemoryQuerySet:
+def _beside(memory: Memory, *, now_ms: int) -> MemoryQuerySet:
     """The other visible memories of the same agent and user, newest first."""
     return (
         Memory.objects.of(memory.workspace_id, memory.agent_id, None)
@@ -50,7 +49,7 @@ def beside(memory: Memory, *, now_ms: int) -> MemoryQuerySet:
     )
 
 
-def named_by(memory: Memory, around: MemoryQuerySet) -> list[Memory]:
+def named_by(memory: Memory, *, now_ms: int) -> list[Memory]:
     """The visible memories in ``metadata.supersedes``: an id, or a list of them.
 
     Metadata is the agent's own: what is no id of such a memory is left alone, not refused.
@@ -58,15 +57,16 @@ def named_by(memory: Memory, around: MemoryQuerySet) -> list[Memory]:
     named = memory.metadata.get("supersedes")
     ids = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     ids = [item for item in ids if isinstance(item, str)]
-    return list(around.filter(pk__in=ids)) if ids else []
+    return list(_beside(memory, now_ms=now_ms).filter(pk__in=ids)) if ids else []
 
 
-def _of_the_same_entity(memory: Memory, around: MemoryQuerySet) -> list[Memory]:
+def _of_the_same_entity(memory: Memory, *, now_ms: int) -> list[Memory]:
     entity = memory.metadata.get("entity")
     if not isinstance(entity, str) or not entity:
         return []  # only likeness could tell, which is not said here
     attribute = memory.metadata.get("attribute")
     # Metadata is JSON text: this narrows, and what the keys really say decides.
+    around = _beside(memory, now_ms=now_ms)
     candidates = around.filter(type=memory.type, metadata__contains=json_text(entity))[:_LOOKED_AT]
     return [
         other

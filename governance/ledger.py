@@ -21,6 +21,7 @@ from governance.models import (
     OperationKind,
     OperationStatus,
 )
+from governance.models.insert import insert
 from governance.models.memory import STATE_FIELDS
 from governance.sealing import DataKey
 from stores.protocol import PENDING_APPROVAL
@@ -69,8 +70,7 @@ def record_operation(
         created_at_ms=now_ms,
         finished_at_ms=None if status is OperationStatus.PENDING else now_ms,
     )
-    operation.save(force_insert=True)
-    return operation
+    return insert(operation)
 
 
 def create(
@@ -99,7 +99,7 @@ def create(
         updated_at=change.now_ms,
         seal_key_id=key.id,
     )
-    memory.save(force_insert=True)
+    insert(memory)
     _write_version(memory, change)
     _keep_vector(memory, text)
     _append(change, [(memory, key, _words(memory))])
@@ -223,11 +223,13 @@ def erase(change: Change, memories: Sequence[Memory]) -> None:
 
 
 def _keep_vector(memory: Memory, text: EmbeddedText) -> None:
-    MemoryVector.objects.create(
-        memory=memory,
-        model_id=text.model_id,
-        version_number=memory.version,
-        data=np.ascontiguousarray(text.vector, dtype="<f4").tobytes(),
+    insert(
+        MemoryVector(
+            memory=memory,
+            model_id=text.model_id,
+            version_number=memory.version,
+            data=np.ascontiguousarray(text.vector, dtype="<f4").tobytes(),
+        )
     )
 
 
@@ -258,13 +260,15 @@ def _next_version(memory: Memory, change: Change, **state: Any) -> None:
 
 
 def _write_version(memory: Memory, change: Change) -> None:
-    MemoryVersion(
-        memory=memory,
-        number=memory.version,
-        operation=change.operation,
-        valid_from_ms=change.now_ms,
-        **{name: getattr(memory, name) for name in STATE_FIELDS},
-    ).save(force_insert=True)
+    insert(
+        MemoryVersion(
+            memory=memory,
+            number=memory.version,
+            operation=change.operation,
+            valid_from_ms=change.now_ms,
+            **{name: getattr(memory, name) for name in STATE_FIELDS},
+        )
+    )
 
 
 def _append(

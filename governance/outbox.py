@@ -19,6 +19,7 @@ from governance.clock import now_ms as clock_ms
 from governance.embedding import embedder
 from governance.ids import new_id
 from governance.models import Delivery, Memory, MemoryVector
+from governance.models.insert import insert
 from stores.errors import StoreError
 from stores.protocol import ReplicaRecord, Vector
 
@@ -63,6 +64,9 @@ def enqueue(
     primary, *others = stores_runtime.store_names()
     first = [_wish(memory, primary, now_ms=now_ms, claim=claim) for memory in memories]
     rest = [_wish(memory, store, now_ms=now_ms) for memory in memories for store in others]
+    if claimed and not rest and len(first) == 1 and memories[0].version == 1:
+        # A new memory at one store, by far the commonest: there is no earlier wish to overtake.
+        return _parcels([insert(first[0])], {memories[0].pk: memories[0]}, vectors or {})
     rows = Delivery.objects.bulk_create(
         [*first, *rest],
         update_conflicts=True,
@@ -175,15 +179,7 @@ async def flush() -> None:
         batch = list(_delivered)
         _delivered.clear()
     if batch:
-        await execution.write(_settle_all, batch, now_ms=clock_ms())
-
-
-def _settle_all(parcels: Sequence[Parcel], *, now_ms: int) -> None:
-    by_claim: dict[str, list[Parcel]] = {}
-    for parcel in parcels:
-        by_claim.setdefault(parcel.claim, []).append(parcel)
-    for batch in by_claim.values():
-        settle(batch, {}, now_ms=now_ms)
+        await execution.write(settle, batch, {}, now_ms=clock_ms())
 
 
 def deliver_due(*, now_ms: int) -> int:
@@ -216,12 +212,13 @@ async def _send(parcels: Sequence[Parcel]) -> dict[str, str]:
 
 def settle(parcels: Sequence[Parcel], failures: dict[str, str], *, now_ms: int) -> None:
     """Write down what was delivered, where our claim still holds, and when to try the rest."""
+    claims = {parcel.claim for parcel in parcels}
     versions: dict[int, list[int]] = {}
     for parcel in parcels:
         if parcel.memory_id not in failures:
             versions.setdefault(parcel.version, []).append(parcel.delivery_id)
     for version, ids in versions.items():
-        Delivery.objects.filter(pk__in=ids, claim=parcels[0].claim).update(
+        Delivery.objects.filter(pk__in=ids, claim__in=claims, wanted_version=version).update(
             delivered_version=version,
             delivered_at_ms=now_ms,
             claim="",

@@ -33,6 +33,7 @@ LEDGER = "ledger"
 """The name under which the ledger's own ranking appears as ``source_store``."""
 
 _FIRST_LIMIT = 50
+_READ_AT_ONCE = 64  # as many rows as a store's first answer is checked against anyway
 _LIMIT_GROWTH = 4
 _LIMIT_MAX = 4_096
 _DAY_MS = 86_400_000
@@ -70,6 +71,8 @@ class Field:
     ids: frozenset[str] | None
     lagging: frozenset[str]
     """Visible, and not yet known to be at every store."""
+    memories: dict[str, Memory] | None
+    """All that is visible, where it is so little that it was read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,19 +106,29 @@ async def recall(call: Call, request: RecallRequest) -> RecallResponse:
 
 
 def _survey(question: Question) -> Field:
-    """Name what is visible if it is little enough; two queries."""
+    """Name what is visible if it is little enough, and read it if it is very little.
+
+    Two or three queries, while the model works. What was visible when the recall came in may be
+    answered: whatever changes meanwhile changes at the same time as the recall.
+    """
     limit = settings.ENVIRONMENT.within_limit
     if question.condition is None:
         ids = list(question.visible().values_list("pk", flat=True)[: limit + 1])
+        memories = _check_with_ledger(question, ids) if len(ids) <= _READ_AT_ONCE else None
     else:
         rows = question.visible().iterator(chunk_size=500)
-        ids = [memory.pk for memory in rows if question.passes(memory)]
+        memories = {memory.pk: memory for memory in rows if question.passes(memory)}
+        ids = list(memories)
     lagging = Delivery.objects.filter(
         workspace_id=question.call.workspace_id,
         agent_id=question.request.agent_id,
         delivered_version__lt=F("wanted_version"),
     ).values_list("memory_id", flat=True)
-    return Field(ids=frozenset(ids) if len(ids) <= limit else None, lagging=frozenset(lagging))
+    return Field(
+        ids=frozenset(ids) if len(ids) <= limit else None,
+        lagging=frozenset(lagging),
+        memories=memories if len(ids) <= _READ_AT_ONCE else None,
+    )
 
 
 async def _rank(
@@ -130,7 +143,7 @@ async def _rank(
     while True:
         rankings = await stores_runtime.on_loop(_fan_out(question, field, text, limit))
         offered = {c.id for ranking in rankings for c in ranking.candidates}
-        memories = await execution.read(_check_with_ledger, question, offered)
+        memories = await _check(question, field, offered)
         enough = sum(memory.demoted_at is None for memory in memories.values()) >= k
         if enough or limit >= _LIMIT_MAX or all(ranking.exhausted for ranking in rankings):
             break
@@ -191,6 +204,13 @@ async def _ask(
     finally:
         seconds = time.perf_counter() - started
         metrics.store_search_seconds.labels(replica.name, outcome).observe(seconds)
+
+
+async def _check(question: Question, field: Field, ids: Collection[str]) -> dict[str, Memory]:
+    """Those of the offered ids that may be answered."""
+    if field.memories is None:
+        return await execution.read(_check_with_ledger, question, ids)
+    return {pk: memory for pk, memory in field.memories.items() if pk in ids}
 
 
 def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Memory]:

@@ -7,6 +7,7 @@ from typing import Any
 from governance import sealing
 from governance.known import Known, about
 from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus
+from governance.models.insert import insert
 
 
 def fingerprint(
@@ -48,7 +49,7 @@ def stage(
         fingerprint=mark,
         created_at_ms=now_ms,
     )
-    review.save(force_insert=True)
+    insert(review)
     return review
 
 

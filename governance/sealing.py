@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
 from governance.models import SealKey, Workspace
+from governance.models.insert import insert
 
 _NONCE_BYTES = 12
 _SALT_BYTES = 16
@@ -98,7 +99,7 @@ def new_data_key(workspace_id: str) -> DataKey:
         workspace_id=workspace_id,
         wrapped=_encrypt(_workspace_key(workspace_id), secret, b"data"),
     )
-    row.save(force_insert=True)
+    insert(row)
     return DataKey(row.pk, secret)
 
 

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from governance import live
 from governance.audit.digest import row_mac, state_digest
 from governance.models import AuditHead, AuditRow, Memory, User
+from governance.models.insert import insert
 from governance.sealing import DataKey
 
 
@@ -74,7 +75,10 @@ def append(workspace_id: str, entries: Sequence[Entry], *, now_ms: int) -> None:
         row.previous_mac = head.mac
         row.mac = head.mac = row_mac(row)
         rows.append(row)
-    AuditRow.objects.bulk_create(rows)
+    if len(rows) == 1:
+        insert(rows[0])
+    else:
+        AuditRow.objects.bulk_create(rows)
     head.save(update_fields=["sequence", "mac"])
     transaction.on_commit(lambda: live.announce(workspace_id, head.sequence))
 

@@ -74,7 +74,7 @@ def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outco
 
 def _supersede_named(call: Call, operation: Operation, memory: Memory) -> list[outbox.Parcel]:
     """End what an unreviewed write names as replaced; it never replaces what it does not name."""
-    replaced = known.named_by(memory, known.beside(memory, now_ms=call.now_ms))
+    replaced = known.named_by(memory, now_ms=call.now_ms)
     if not replaced:
         return []
     ledger.supersede(writing.change(call, operation, ""), replaced, by=memory)

@@ -1,6 +1,7 @@
 """The log is append-only, whole, and holds every change."""
 
 import asyncio
+from importlib import import_module
 
 import pytest
 from django.core.checks import run_checks
@@ -95,7 +96,7 @@ def test_a_failing_audit_insert_takes_the_change_with_it(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the log is full")
 
-    monkeypatch.setattr(AuditRow.objects, "bulk_create", broken)
+    monkeypatch.setattr(import_module("governance.audit.append"), "insert", broken)
     assert world.remember("Alice likes tea").status_code == 500
     assert Memory.objects.count() == 0
     assert MemoryVersion.objects.count() == 0

@@ -2,15 +2,19 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from pathlib import Path
 from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
 from stores.embedding import MiniLmEmbedder, open_embedder
-from stores.embedding.minilm import BATCH_TOKENS_MAX, _batches
+from stores.embedding import minilm as minilm_module
+from stores.embedding.int8 import with_integer_products
 from stores.embedding.once import Once
 from stores.embedding.vectors import unit_rows
 from stores.embedding.windows import spread_windows
@@ -60,13 +64,40 @@ def test_windows_start_and_end_with_the_text(length: int, size: int, at_most: in
         assert set().union(*windows) == set(tokens)
 
 
-@given(st.lists(st.integers(2, 256)))
-def test_batches_hold_every_window_once_and_stay_small(lengths: list[int]) -> None:
-    batches = list(_batches(lengths))
+def test_products_in_int8_are_faithful_to_those_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    judge = minilm_module.faithfulness
 
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) * max(lengths[index] for index in batch) <= BATCH_TOKENS_MAX
+    def note(exact: Any, quick: Any) -> float:
+        seen.append(judge(exact, quick))
+        return seen[-1]
+
+    monkeypatch.setattr(minilm_module, "faithfulness", note)
+    MiniLmEmbedder().load()
+
+    assert seen[0] >= 0.985
+
+
+def test_where_the_processor_spoils_int8_products_float32_takes_over(
+    minilm: MiniLmEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minilm_module, "faithfulness", lambda exact, quick: 0.5)
+    exact = MiniLmEmbedder()
+
+    cosine = float((exact.embed([FILLER]) @ minilm.embed([FILLER]).T).item())
+
+    assert 0.985 <= cosine < 0.99999
+
+
+def test_a_model_without_int8_weights_is_not_taken_for_ours(tmp_path: Path) -> None:
+    number = helper.make_tensor_value_info("a", TensorProto.FLOAT, [1])
+    answer = helper.make_tensor_value_info("b", TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node("Neg", ["a"], ["b"])], "g", [number], [answer])
+    file = tmp_path / "other.onnx"
+    file.write_bytes(helper.make_model(graph).SerializeToString())
+
+    with pytest.raises(ValueError, match="no product with int8 weights"):
+        with_integer_products(file)
 
 
 def test_a_row_without_direction_becomes_the_first_axis() -> None:
@@ -105,7 +136,7 @@ def test_a_failed_load_is_tried_again() -> None:
     assert once.get() == "loaded"
 
 
-def test_int8_is_within_one_percent_of_the_float32_model(minilm: MiniLmEmbedder) -> None:
+def test_int8_is_within_two_percent_of_the_float32_model(minilm: MiniLmEmbedder) -> None:
     if find_spec("sentence_transformers") is None:
         pytest.skip("the optional package sentence_transformers is not installed")
     subjects = ["Alice", "The customer in Łódź", "A retired pilot", "Our supplier", "The choir"]
@@ -126,4 +157,4 @@ def test_int8_is_within_one_percent_of_the_float32_model(minilm: MiniLmEmbedder)
 
     cosines = (minilm.embed(sentences) * original.embed(sentences)).sum(axis=1)
 
-    assert cosines.min() >= 0.99
+    assert cosines.min() >= 0.98

@@ -1,6 +1,7 @@
 """``manage.py serve``: the web server, with the workers inside it by default."""
 
 import asyncio
+import gc
 import json
 import signal
 import socket
@@ -24,7 +25,9 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         environment = settings.ENVIRONMENT
-        embedder()  # loaded before the first request, not during it
+        embedder().embed(["a first text"])  # the model is loaded now, not during a request
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: no collection need look at it again
         workers = Workers() if environment.embedded_workers else None
         if workers:
             workers.start()
