@@ -5,8 +5,9 @@ vector leg and the text leg see the same memories, so their scores can be compar
 ``combine_legs``. Episodes are raised by what stands beside them: ``add_context``.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,9 @@ from stores.protocol import Candidate
 from stores.wire import Fusion
 
 RRF_K: Final = 60
+#: So many of each list are fused, or as many as are asked for: what two long lists have in common
+#: far down says nothing, and would count for as much as the first of one.
+FUSED_DEPTH: Final = 20
 #: The text leg's part in a store's own score; the rest is the vector leg's. Chosen with MiniLM on
 #: five conversations of LoCoMo (recall@10 .696, words alone .644) and right on the other five
 #: (.679, .657); anything from .2 to .4 is within a point of it.
@@ -66,6 +70,31 @@ def fuse(
         case Fusion.WEIGHTED:
             scores = weighted_sum(_scores_by_store(rankings), weights or {})
     return in_order(scores)
+
+
+def sane(candidates: Sequence[Candidate], *, limit: int) -> list[Candidate]:
+    """What can be made of a store's answer, should the store be wrong or worse.
+
+    Each id once, at its first place; at most ``limit``; scores that are numbers, within [0, 1].
+    """
+    kept: dict[str, float] = {}
+    for candidate in candidates[:limit]:
+        if not math.isnan(candidate.score):
+            kept.setdefault(candidate.id, min(1.0, max(0.0, candidate.score)))
+    return [Candidate(id=memory_id, score=score) for memory_id, score in kept.items()]
+
+
+def cut(
+    candidates: Sequence[Candidate], depth: int, *, is_strong: Callable[[str], bool]
+) -> list[Candidate]:
+    """The best of a list: up to its ``depth``-th strong one, so no weak one takes its place."""
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        if depth <= 0:
+            break
+        kept.append(candidate)
+        depth -= is_strong(candidate.id)
+    return kept
 
 
 def in_order(scores: Mapping[str, float]) -> list[Candidate]:
