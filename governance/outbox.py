@@ -110,9 +110,9 @@ def claim_anew(memories: Sequence[Memory], store: str, *, now_ms: int) -> list[P
 def ask_again_if_overtaken(parcels: Sequence[Parcel], *, now_ms: int) -> None:
     """Where a newer state was sent meanwhile, have it sent once more. Runs in a transaction."""
     for parcel in parcels:
-        Delivery.objects.filter(
-            pk=parcel.delivery_id, wanted_version__gt=parcel.version
-        ).update(delivered_version=0, due_at_ms=now_ms)
+        Delivery.objects.filter(pk=parcel.delivery_id, wanted_version__gt=parcel.version).update(
+            delivered_version=0, due_at_ms=now_ms
+        )
 
 
 def claim_due(*, now_ms: int, limit: int = BATCH) -> list[Parcel]:

@@ -6,31 +6,26 @@ may lag, fail or lie: it can misrank, it cannot inject, leak or resurrect.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from django.conf import settings
 from django.db.models import F
 
-from governance import execution, gate, metrics, recall_tracking, stores_runtime, walls
+from governance import execution, fusing, gate, metrics, recall_tracking, stores_runtime, walls
 from governance.embedding import EmbeddedText, embed
 from governance.filter_sql import narrowing
+from governance.fusing import LEDGER, Ranking
 from governance.gate import Call
 from governance.models import Delivery, Memory, MemoryVector, Scope
 from governance.models.memory import MemoryQuerySet
-from stores import filters, fusion, procedures, words
-from stores.errors import StoreError
+from stores import filters, fusion, words
 from stores.protocol import Candidate, Replica, SearchResult
 from stores.protocol import Scope as SearchScope
-from stores.wire import MemoryType, RecallHit, RecallRequest, RecallResponse
-
-log = logging.getLogger(__name__)
-
-LEDGER = "ledger"
-"""The name under which the ledger's own ranking appears as ``source_store``."""
+from stores.wire import MemoryRecord, RecallRequest, RecallResponse
 
 _FIRST_LIMIT = 50
 _READ_AT_ONCE = 64  # as many rows as a store's first answer is checked against anyway
@@ -75,15 +70,6 @@ class Field:
     """All that is visible, where it is so little that it was read at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """One source's candidates, best first."""
-
-    source: str
-    candidates: Sequence[Candidate]
-    exhausted: bool = True
-
-
 async def recall(call: Call, request: RecallRequest) -> RecallResponse:
     """The k best visible memories.
 
@@ -94,7 +80,8 @@ async def recall(call: Call, request: RecallRequest) -> RecallResponse:
     question = Question(call=call, request=request, condition=gate.parse_filter(request.filter))
     text, field = await asyncio.gather(embed(request.query), execution.read(_survey, question))
     rankings, memories = await _rank(question, field, text)
-    hits = _hits(request, rankings, memories)
+    around = await _around(question, field, memories) if request.hops > 1 else []
+    hits = fusing.hits(request, rankings, memories, around=around)
     recall_tracking.note((hit.id for hit in hits), now_ms=call.now_ms)
     metrics.operations.labels("recall", "answered").inc()
     return RecallResponse(
@@ -164,47 +151,45 @@ async def _rank(
 async def _fan_out(
     question: Question, field: Field, text: EmbeddedText, limit: int
 ) -> list[Ranking]:
-    """Ask every store at once, each within the budget; one that fails is left out."""
-    replicas = await stores_runtime.replicas(question.call.workspace_id)
-    answers = await asyncio.gather(
-        *(_ask(replica, question, field, text, limit) for replica in replicas),
-        return_exceptions=True,
+    """Ask every store at once, each within the budget; one that does not answer is left out."""
+    scope = SearchScope(agent_id=question.request.agent_id, user_id=question.request.user_id)
+    search = partial(
+        _search, scope=scope, query=question.request.query, text=text, limit=limit, field=field
     )
-    rankings = []
-    for replica, answer in zip(replicas, answers, strict=True):
-        if isinstance(answer, StoreError | TimeoutError):
-            log.warning("recall without store %s: %s", replica.name, type(answer).__name__)
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
-            rankings.append(
-                Ranking(
-                    source=replica.name,
-                    candidates=answer.candidates,
-                    exhausted=answer.exhausted,
-                )
-            )
-    return rankings
+    answers = await stores_runtime.fan_out().ask(
+        {
+            replica.name: partial(search, replica)
+            for replica in await stores_runtime.replicas(question.call.workspace_id)
+        },
+        budget_seconds=settings.ENVIRONMENT.recall_budget_ms / 1000,
+    )
+    for answer in answers:
+        metrics.store_search_seconds.labels(answer.store, answer.outcome.value).observe(
+            answer.seconds
+        )
+    return [
+        Ranking(
+            source=answer.store,
+            candidates=fusion.sane(answer.value.candidates, limit=limit),
+            exhausted=answer.value.exhausted,
+        )
+        for answer in answers
+        if answer.value is not None
+    ]
 
 
-async def _ask(
-    replica: Replica, question: Question, field: Field, text: EmbeddedText, limit: int
+async def _search(
+    replica: Replica,
+    *,
+    scope: SearchScope,
+    query: str,
+    text: EmbeddedText,
+    limit: int,
+    field: Field,
 ) -> SearchResult:
-    started, outcome = time.perf_counter(), "failed"
-    try:
-        async with asyncio.timeout(settings.ENVIRONMENT.recall_budget_ms / 1000):
-            found = await replica.search(
-                SearchScope(agent_id=question.request.agent_id, user_id=question.request.user_id),
-                text=question.request.query,
-                vector=text.vector,
-                limit=limit,
-                within=field.ids,
-            )
-        outcome = "answered"
-        return found
-    finally:
-        seconds = time.perf_counter() - started
-        metrics.store_search_seconds.labels(replica.name, outcome).observe(seconds)
+    return await replica.search(
+        scope, text=query, vector=text.vector, limit=limit, within=field.ids
+    )
 
 
 async def _check(question: Question, field: Field, ids: Collection[str]) -> dict[str, Memory]:
@@ -219,6 +204,23 @@ def _check_with_ledger(question: Question, ids: Collection[str]) -> dict[str, Me
     walls.enter(question.call.workspace_id)
     rows = question.visible().filter(pk__in=ids)
     return {memory.pk: memory for memory in rows if question.passes(memory)}
+
+
+async def _around(
+    question: Question, field: Field, memories: dict[str, Memory]
+) -> list[MemoryRecord]:
+    """What may lie between two hits: all that is visible, or, where that is much, what was offered.
+
+    At most one query, and none where the survey read everything.
+    """
+    if field.memories is not None:
+        known = field.memories
+    elif field.ids is not None:
+        unread = field.ids - memories.keys()
+        known = memories | await execution.read(_check_with_ledger, question, unread)
+    else:
+        known = memories
+    return [memory.as_record() for memory in known.values()]
 
 
 def _rank_in_ledger(
@@ -246,7 +248,7 @@ def _rank_in_ledger(
         for pk, data in vectors.items()
     ]
     # The best as they will be answered; within the ranking, by what texts and vectors say.
-    scored.sort(key=lambda found: (-found.score * _weight(memories[found.id]), found.id))
+    scored.sort(key=lambda found: (-found.score * fusing.weight(memories[found.id]), found.id))
     best = scored[: max(question.request.k, len(wanted or ()))]
     best.sort(key=lambda found: (-found.score, found.id))
     kept = {candidate.id: memories[candidate.id] for candidate in best}
@@ -256,53 +258,3 @@ def _rank_in_ledger(
 def _estimate(memory: Memory, data: bytes, text: EmbeddedText, terms: Sequence[str]) -> float:
     similarity = float(np.frombuffer(data, dtype="<f4") @ text.vector + 1) / 2
     return fusion.estimate(similarity, terms, set(words.index_text(memory.content).split()))
-
-
-def _hits(
-    request: RecallRequest, rankings: Sequence[Ranking], memories: dict[str, Memory]
-) -> list[RecallHit]:
-    """Fuse what is left of each ranking and answer with the ledger's text."""
-    checked = {
-        ranking.source: [c for c in ranking.candidates if c.id in memories] for ranking in rankings
-    }
-    source: dict[str, str] = {}
-    for name, candidates in checked.items():
-        for candidate in candidates:
-            source.setdefault(candidate.id, name)
-    scores = {
-        hit.id: hit.score * _weight(memories[hit.id])
-        for hit in fusion.fuse(request.fusion, _in_one_list(checked))
-    }
-    best = fusion.in_order(scores)[: request.k]
-    return [_hit(memories[hit.id], hit.score, source[hit.id]) for hit in best]
-
-
-def _in_one_list(checked: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
-    """The ledger's candidates, each at its place in the primary's ranking.
-
-    They are what the primary does not hold yet. As a ranking of their own, the best of them would
-    count as much as the primary's best, however little it has to do with the question.
-    """
-    primary = next(iter(checked), LEDGER)
-    if LEDGER not in checked or primary == LEDGER:
-        return checked
-    others = {name: found for name, found in checked.items() if name not in (primary, LEDGER)}
-    together = {found.id: found.score for found in checked[primary] + checked[LEDGER]}
-    return {primary: fusion.in_order(together), **others}
-
-
-def _weight(memory: Memory) -> float:
-    return 1.0 if memory.demoted_at is None else settings.ENVIRONMENT.demotion_factor
-
-
-def _hit(memory: Memory, score: float, source: str) -> RecallHit:
-    return RecallHit.model_construct(
-        id=memory.pk,
-        type=MemoryType(memory.type),
-        content=procedures.as_answered(MemoryType(memory.type), memory.content),
-        score=score,
-        metadata=memory.metadata,
-        created_at=memory.created_at,
-        supporting=[],
-        source_store=source,
-    )

@@ -18,12 +18,19 @@ from governance import execution
 from governance.embedding import embedder
 from governance.models import MemoryVector
 from stores.errors import EmbedderMismatch, StoreError
+from stores.fan_out import FanOut
 from stores.protocol import Replica
 from stores.registry import open_replica
 
 T = TypeVar("T")
 
 _replicas: dict[str, list[Replica]] = {}  # by workspace; touched on the store loop only
+
+
+@cache
+def fan_out() -> FanOut:
+    """Asks this process's stores and remembers how they behave. Use on the store loop."""
+    return FanOut()
 
 
 @cache
@@ -101,6 +108,7 @@ def close() -> None:
             for each in opened:
                 await each.close()
         _replicas.clear()
+        fan_out.cache_clear()
 
     if _loop.cache_info().currsize:
         wait(close_all())

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from stores.protocol import ReplicaRecord, Vector
+from stores.sessions import session_of
 from stores.wire import MemoryRecord
 
 #: Column order as ``to_row`` writes it and ``from_row`` reads it. ``record`` is JSON text: other
@@ -20,6 +21,7 @@ COLUMNS: Final = (
     "archived_at",
     "demoted_at",
     "last_recalled_at",
+    "session",
 )
 
 
@@ -38,12 +40,13 @@ def to_row(state: ReplicaRecord) -> tuple[Any, ...]:
         state.archived_at,
         state.demoted_at,
         state.last_recalled_at,
+        session_of(record),
     )
 
 
 def from_row(row: tuple[Any, ...], *, vector: Vector | None) -> ReplicaRecord:
     """Reads ``COLUMNS``; what follows them is the store's own."""
-    record, deleted_at, archived_at, demoted_at, recalled_at = row[7 : len(COLUMNS)]
+    record, deleted_at, archived_at, demoted_at, recalled_at = row[7:12]
     return ReplicaRecord(
         record=MemoryRecord.model_validate_json(record),
         version=row[1],

@@ -6,7 +6,7 @@ from typing import Final
 from stores.protocol import Scope, Vector
 
 #: Each leg looks deeper than the limit, so that what is second in both can become first.
-DEPTH_MIN: Final = 200
+DEPTH_MIN: Final = 400
 DEPTH_FACTOR: Final = 4
 #: How many of the best may be raised by the episodes beside them.
 CONTEXT_DEPTH: Final = 400

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from stores.dates import asked_date_words, date_words
+
 #: More terms cost time and find nothing that the longest ones do not.
 QUERY_TERMS_MAX: Final = 32
 
@@ -44,8 +46,11 @@ class Term:
 
 
 def index_text(text: str) -> str:
-    """The text's words, separated by spaces: what a text index should hold instead of the text."""
-    return " ".join(_indexed_words(text))
+    """The text's words, separated by spaces: what a text index should hold instead of the text.
+
+    Every date it names is one more word, the same however it is written.
+    """
+    return " ".join([*_indexed_words(text), *date_words(text)])
 
 
 def whole_words(text: str) -> Iterator[str]:
@@ -60,6 +65,7 @@ def whole_words(text: str) -> Iterator[str]:
             yield from run
         else:
             yield plain(run)
+    yield from date_words(text)
 
 
 def plain(word: str) -> str:
@@ -83,7 +89,7 @@ def query_terms(query: str) -> list[Term]:
     Punctuation never has a meaning. If there are stop words only, they are used after all. Of too
     many terms the longest stay, as they select best.
     """
-    terms = list(dict.fromkeys(_terms(query)))
+    terms = list(dict.fromkeys([*_terms(query), *map(Term, asked_date_words(query))]))
     telling = [term for term in terms if term.text not in STOP_WORDS] or terms
     if len(telling) <= QUERY_TERMS_MAX:
         return telling

@@ -1,6 +1,8 @@
 """A replica in a dictionary: for tests, and for trying things out without a file."""
 
+from collections import defaultdict
 from collections.abc import Collection, Container, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -16,6 +18,7 @@ from stores.protocol import (
     SearchResult,
     Vector,
 )
+from stores.sessions import session_of
 from stores.wire import MemoryRecord, MemoryType
 from stores.words import index_text, query_terms
 
@@ -121,25 +124,26 @@ def _neighbours(
     states: Sequence[ReplicaRecord], known: Container[str]
 ) -> dict[str, fusion.Neighbours]:
     """Each known episode with those of the same user just before and after it."""
-    episodes = sorted(
-        (state.record for state in states if state.record.type is MemoryType.EPISODIC),
-        key=lambda record: (record.user_id or "", record.created_at, record.id),
-    )
-    lined_up: list[MemoryRecord | None] = [None, *episodes, None]
+    lines: dict[tuple[str | None, str | None], list[MemoryRecord]] = defaultdict(list)
+    for state in sorted(states, key=lambda state: (state.record.created_at, state.record.id)):
+        record = state.record
+        if record.type is MemoryType.EPISODIC:
+            for session in {None, session_of(record)}:
+                lines[record.user_id, session].append(record)
+    beside: dict[str, list[str | None]] = defaultdict(lambda: [None, None])
+    # Those of sessions first.
+    for (_, session), line in sorted(lines.items(), key=lambda item: item[0][1] is None):
+        for one, following in pairwise(line):
+            if session is not None:
+                beside[one.id][1], beside[following.id][0] = following.id, one.id
+            elif following.created_at - one.created_at <= fusion.NEIGHBOUR_GAP_MS:
+                beside[one.id][1] = beside[one.id][1] or following.id
+                beside[following.id][0] = beside[following.id][0] or one.id
     return {
-        record.id: fusion.Neighbours(_beside(record, before), _beside(record, after))
-        for before, record, after in zip(lined_up, episodes, lined_up[2:], strict=False)
-        if record.id in known
+        memory_id: fusion.Neighbours(before, after)
+        for memory_id, (before, after) in beside.items()
+        if memory_id in known
     }
-
-
-def _beside(record: MemoryRecord, other: MemoryRecord | None) -> str | None:
-    is_beside = (
-        other is not None
-        and other.user_id == record.user_id
-        and abs(other.created_at - record.created_at) <= fusion.NEIGHBOUR_GAP_MS
-    )
-    return other.id if other is not None and is_beside else None
 
 
 def _text_scores(text: str, states: Sequence[ReplicaRecord]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stores.fusion import NEIGHBOUR_GAP_MS
@@ -202,6 +203,53 @@ async def test_an_episode_is_raised_by_the_good_match_beside_it(replica: Replica
         for content, _ in said
         if raised[f"episodes {content}"] > alone[f"facts {content}"] + 1e-6
     ] == ["behind a shed"]
+
+
+async def test_episodes_of_one_session_are_neighbours_whatever_lies_between(replica: Replica):
+    asked, other = np.eye(2, EMBEDDER.dimensions, dtype=np.float32)
+
+    async def say(memory_id: str, session: int | str | None, at: int, **state: Any) -> None:
+        metadata = {} if session is None else {"session": session}
+        kind = MemoryType.EPISODIC
+        vector = {"vector": asked if memory_id == "asked" else other}
+        await replica.put(
+            [a_state(memory_id, type=kind, metadata=metadata, created_at=NOW + at, state=vector)]
+        )
+
+    await say("asked", 1, 0)
+    await say("of another session", "1", 1)
+    await say("its next", "1", 2)
+    await say("long after", None, 5 * NEIGHBOUR_GAP_MS)
+    await say("answer", 1, 9 * NEIGHBOUR_GAP_MS)
+    await say("second answer", 1, 99 * NEIGHBOUR_GAP_MS)
+    result = await search(replica, "?!", vector=asked)
+    score = {c.id: c.score for c in result.candidates}
+    assert score["asked"] == pytest.approx(1.0)
+    assert score["answer"] > score["second answer"] > 0.5 + 1e-6
+    # Where a session begins, what was said just before counts.
+    assert score["of another session"] == pytest.approx(score["answer"])
+    assert score["long after"] == pytest.approx(0.5)
+
+
+async def test_what_others_wrote_moves_no_ranking(replica: Replica):
+    said = ["red bicycle", "apple pie", "trains leave at noon", "a red apple", "the noon train"]
+    await replica.put([a_state(f"m{at}", content) for at, content in enumerate(said)])
+    alone = (await search(replica, "red apple at noon", vector=None)).candidates
+    await replica.put([a_state(f"n{at}", "red red noon", agent_id=f"a{at}") for at in range(60)])
+    crowded = (await search(replica, "red apple at noon", vector=None)).candidates
+    assert [c.id for c in crowded] == [c.id for c in alone]
+    assert [c.score for c in crowded] == pytest.approx([c.score for c in alone], abs=0.01)
+
+
+async def test_a_day_is_found_however_it_is_written(replica: Replica):
+    days = [a_state(f"d{day}", f"[{day} May 2023] we met and talked") for day in range(1, 29)]
+    await replica.put([*days, a_state("iso", "2024-02-29: we met and talked")])
+    for query, memory_id in (
+        ("what was on 2023-05-17", "d17"),
+        ("the talk of May 9th, 2023", "d9"),
+        ("29 February 2024", "iso"),
+    ):
+        assert (await found(replica, query, vector=None))[0] == memory_id
 
 
 async def test_rows_of_other_users_do_not_starve_a_user_s_search(replica: Replica):

@@ -248,8 +248,20 @@ def test_an_episode_takes_over_its_neighbours_lead():
         },
     )
     assert raised == pytest.approx(
-        {"question": 0.8, "answer": 0.5 + 0.5 * 0.5, "before": 0.5 + 0.5 * 0.2, "unrelated": 0.3}
+        {"question": 0.8, "answer": 0.5 + 0.5 * 0.4, "before": 0.5 + 0.5 * 0.2, "unrelated": 0.3}
     )
+
+
+def test_an_episode_takes_over_less_of_the_lead_of_the_one_behind_its_neighbour():
+    scores = {"one": 0.8, "two": 0.3, "three": 0.3, "four": 0.3}
+    in_a_row = {
+        "one": fusion.Neighbours(None, "two"),
+        "two": fusion.Neighbours("one", "three"),
+        "three": fusion.Neighbours("two", "four"),
+        "four": fusion.Neighbours("three", None),
+    }
+    raised = fusion.add_context(scores, in_a_row)
+    assert raised["two"] > raised["three"] > raised["four"] == 0.3
 
 
 def test_without_episodes_context_changes_nothing():

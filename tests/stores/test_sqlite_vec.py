@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -15,6 +16,7 @@ from stores.adapters.sqlite_vec import SqliteVecReplica, database
 from stores.errors import EmbedderMismatch, StoreRefused, StoreUnavailable
 from stores.protocol import Scope
 from stores.testing import HashEmbedder
+from stores.wire import MemoryType
 from tests.stores.builders import EMBEDDER, a_state
 
 AGENT = Scope(agent_id="agent")
@@ -242,6 +244,27 @@ def test_a_file_that_is_no_database_is_refused(path: Path):
     path.write_bytes(b"this is a text file, not a database" * 100)
     with pytest.raises(StoreRefused):
         open_file(path)
+
+
+async def test_a_file_of_the_first_version_learns_about_sessions(path: Path):
+    replica = open_file(path)
+    sessions: list[Any] = ["Zoë", 7, None, True, ["x"]]
+    await replica.put(
+        [
+            a_state(f"m{at}", type=MemoryType.EPISODIC, metadata={"session": session})
+            for at, session in enumerate(sessions)
+        ]
+    )
+    await replica.close()
+    connection = apsw.Connection(str(path))
+    read = "SELECT id, session FROM memory ORDER BY id"
+    written = connection.execute(read).fetchall()
+    connection.execute("DROP INDEX memory_sessions; ALTER TABLE memory DROP COLUMN session")
+    connection.pragma("user_version", 1)
+    await open_file(path).close()
+    assert connection.execute(read).fetchall() == written
+    assert [session for _, session in written] == ['"Zoë"', "7", None, None, None]
+    connection.close()
 
 
 def test_a_file_of_a_later_version_is_refused(path: Path):

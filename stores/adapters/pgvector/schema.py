@@ -65,6 +65,7 @@ CREATE TABLE memory (
     archived_at bigint,
     demoted_at bigint,
     last_recalled_at bigint,
+    session text COLLATE "C",
     word_count integer,
     words tsvector,
     -- Not compressed and not moved elsewhere: every search measures it.
@@ -75,6 +76,8 @@ CREATE TABLE memory (
 CREATE INDEX ON memory (agent_id, user_id, id) WHERE is_visible;
 CREATE INDEX ON memory (agent_id, user_key, created_at, id)
     WHERE is_visible AND type = 'episodic';
+CREATE INDEX ON memory (agent_id, user_key, session, created_at, id)
+    WHERE is_visible AND type = 'episodic' AND session IS NOT NULL;
 CREATE INDEX ON memory USING gin (words) WHERE is_visible;
 """
 _VECTOR_INDEX: Final = """

@@ -201,26 +201,31 @@ async def _neighbours(
     connection: psycopg.AsyncConnection, query: SearchQuery, ids: Sequence[str]
 ) -> dict[str, fusion.Neighbours]:
     """The episodes among ``ids``, each with those of the same user just before and after it."""
-    beside = f"""
+    episodes = f"""
         SELECT other.id FROM {_table(query)} AS other
         WHERE other.agent_id = memory.agent_id AND other.user_key = memory.user_key
         AND other.is_visible AND other.type = 'episodic'
     """
+    earlier = "AND (other.created_at, other.id) < (memory.created_at, memory.id)"
+    later = "AND (other.created_at, other.id) > (memory.created_at, memory.id)"
+    latest = "ORDER BY other.created_at DESC, other.id DESC LIMIT 1"
+    earliest = "ORDER BY other.created_at, other.id LIMIT 1"
+    in_session = "AND other.session = memory.session"
     rows = await _fetch(
         connection,
         f"""
-        SELECT memory.id, before.id, after.id
+        SELECT memory.id,
+            coalesce(
+                ({episodes} {in_session} {earlier} {latest}),
+                ({episodes} {earlier}
+                AND other.created_at >= memory.created_at - %(gap)s {latest})
+            ),
+            coalesce(
+                ({episodes} {in_session} {later} {earliest}),
+                ({episodes} {later}
+                AND other.created_at <= memory.created_at + %(gap)s {earliest})
+            )
         FROM {_table(query)} AS memory
-        LEFT JOIN LATERAL (
-            {beside} AND (other.created_at, other.id) < (memory.created_at, memory.id)
-            AND other.created_at >= memory.created_at - %(gap)s
-            ORDER BY other.created_at DESC, other.id DESC LIMIT 1
-        ) AS before ON true
-        LEFT JOIN LATERAL (
-            {beside} AND (other.created_at, other.id) > (memory.created_at, memory.id)
-            AND other.created_at <= memory.created_at + %(gap)s
-            ORDER BY other.created_at, other.id LIMIT 1
-        ) AS after ON true
         WHERE memory.workspace = %(workspace)s AND memory.id = ANY(%(ids)s)
         AND memory.type = 'episodic'
         """,

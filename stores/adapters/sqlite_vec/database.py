@@ -24,7 +24,7 @@ from stores.errors import EmbedderMismatch, StoreRefused, StoreUnavailable
 Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 READERS: Final = 2
 BUSY_TIMEOUT_MS: Final = 5_000
 CHECKPOINT_TIMEOUT_SECONDS: Final = 5.0
@@ -61,6 +61,7 @@ CREATE TABLE memory (
     archived_at INTEGER,
     demoted_at INTEGER,
     last_recalled_at INTEGER,
+    session TEXT,
     UNIQUE (workspace, id)
 );
 CREATE INDEX memory_scope ON memory (workspace, agent_id, user_id) WHERE is_visible;
@@ -78,6 +79,17 @@ CREATE VIRTUAL TABLE memory_text USING fts5(
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
 );
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+"""
+_SESSIONS: Final = """
+CREATE INDEX memory_sessions ON memory (workspace, agent_id, user_id, session, created_at, id)
+    WHERE is_visible AND type = 'episodic' AND session IS NOT NULL;
+"""
+#: From schema 1: the session has a column of its own.
+_UPGRADE: Final = """
+ALTER TABLE memory ADD COLUMN session TEXT;
+UPDATE memory SET session = record -> '$.metadata.session'
+    WHERE type = 'episodic'
+    AND json_type(record, '$.metadata.session') IN ('text', 'integer');
 """
 
 
@@ -241,6 +253,9 @@ def _prepare(connection: apsw.Connection, model_id: str, dimensions: int) -> Non
         version = connection.pragma("user_version")
         if version == 0:
             _create(connection, model_id, dimensions)
+        elif version == 1:
+            connection.execute(_UPGRADE + _SESSIONS)
+            connection.pragma("user_version", SCHEMA_VERSION)
         elif version != SCHEMA_VERSION:
             raise StoreRefused(
                 f"the file has schema {version}, this version reads {SCHEMA_VERSION}"
@@ -250,6 +265,7 @@ def _prepare(connection: apsw.Connection, model_id: str, dimensions: int) -> Non
 
 def _create(connection: apsw.Connection, model_id: str, dimensions: int) -> None:
     connection.execute(_SCHEMA.format(dimensions=dimensions, chunk_rows=VECTOR_CHUNK_ROWS))
+    connection.execute(_SESSIONS)
     connection.executemany(
         "INSERT INTO installation VALUES (?, ?)",
         [("embedder", model_id), ("dimensions", str(dimensions))],

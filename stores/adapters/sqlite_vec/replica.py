@@ -44,7 +44,7 @@ _BURY: Final = """
     ON CONFLICT (workspace, id) DO UPDATE
     SET version = excluded.version, agent_id = NULL, user_id = NULL, type = NULL,
         created_at = NULL, is_visible = 0, record = NULL, deleted_at = NULL, archived_at = NULL,
-        demoted_at = NULL, last_recalled_at = NULL
+        demoted_at = NULL, last_recalled_at = NULL, session = NULL
     WHERE excluded.version >= memory.version
     RETURNING rowid
 """

@@ -134,46 +134,77 @@ def _as_similarities(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def _text_scores(connection: apsw.Connection, query: SearchQuery) -> dict[str, float]:
-    """Id to BM25, higher is better, of the ``depth`` best matches."""
+    """Id to BM25, higher is better, of the ``depth`` best matches.
+
+    FTS5 knows how rare a word is in the whole file, so that what others wrote would move an agent's
+    ranking. So each word is asked for by itself, brought to the same scale, and weighted by how
+    rare it is among the agent's own memories.
+    """
     terms = query_terms(query.text)
     if not terms:
         return {}
     shelf = codec.shelf(query.workspace, query.scope.agent_id)
+    hits = " UNION ALL ".join(
+        f"SELECT {number}, rowid, -bm25(memory_text, 0.0, 1.0)"
+        f" FROM memory_text WHERE memory_text MATCH :term{number}"
+        for number in range(len(terms))
+    )
     rows = connection.execute(
         f"""
-        SELECT memory.id, -bm25(memory_text, 0.0, 1.0) AS score
-        FROM memory_text CROSS JOIN memory ON memory.rowid = memory_text.rowid
-        WHERE memory_text MATCH :expression AND {_visible(query)} {_among_given(query)}
-        ORDER BY score DESC LIMIT :depth
+        WITH hit (term, rowid, score) AS MATERIALIZED ({hits}),
+        shelf (size) AS (
+            SELECT count(*) FROM memory
+            WHERE workspace = :workspace AND agent_id = :agent_id AND is_visible
+        ),
+        weight (term, factor) AS MATERIALIZED (
+            SELECT term, ln(1 + (max(size, count(*)) - count(*) + 0.5) / (count(*) + 0.5))
+                / avg(score)
+            FROM hit CROSS JOIN shelf GROUP BY term
+        )
+        SELECT memory.id, sum(score * factor) AS total
+        FROM hit CROSS JOIN weight USING (term) CROSS JOIN memory ON memory.rowid = hit.rowid
+        WHERE {_visible(query)} {_among_given(query)}
+        GROUP BY memory.rowid ORDER BY total DESC, memory.id LIMIT :depth
         """,
-        _bindings(query) | {"expression": _match_expression(shelf, terms), "depth": query.depth},
+        _bindings(query)
+        | {"depth": query.depth}
+        | {f"term{number}": _match(shelf, term) for number, term in enumerate(terms)},
     )
     return dict(rows)
 
 
-def _match_expression(shelf: int, terms: Iterable[Term]) -> str:
+def _match(shelf: int, term: Term) -> str:
     """An FTS5 query. Terms hold letters and digits only, and quoting keeps even those inert."""
-    any_term = " OR ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
-    return f'shelf:"{shelf}" AND words:({any_term})'
+    return f'shelf:"{shelf}" AND words:"{term.text}"{"*" if term.is_prefix else ""}'
 
 
 # --- the context ---------------------------------------------------------------------------------
 
-_BESIDE: Final = """
+_EPISODES: Final = """
     SELECT other.id FROM memory AS other
     WHERE other.workspace = memory.workspace AND other.agent_id = memory.agent_id
     AND other.user_id IS memory.user_id AND other.is_visible AND other.type = 'episodic'
 """
+_EARLIER: Final = """
+    AND (other.created_at, other.id) < (memory.created_at, memory.id) {near}
+    ORDER BY other.created_at DESC, other.id DESC LIMIT 1
+"""
+_LATER: Final = """
+    AND (other.created_at, other.id) > (memory.created_at, memory.id) {near}
+    ORDER BY other.created_at, other.id LIMIT 1
+"""
+# Not null in its own words too, so that the index of sessions is known to fit.
+_IN_SESSION: Final = "AND other.session = memory.session AND other.session IS NOT NULL"
 _NEIGHBOURS: Final = f"""
     SELECT memory.id,
-        ({_BESIDE}
-        AND (other.created_at, other.id) < (memory.created_at, memory.id)
-        AND other.created_at >= memory.created_at - :gap
-        ORDER BY other.created_at DESC, other.id DESC LIMIT 1),
-        ({_BESIDE}
-        AND (other.created_at, other.id) > (memory.created_at, memory.id)
-        AND other.created_at <= memory.created_at + :gap
-        ORDER BY other.created_at, other.id LIMIT 1)
+        coalesce(
+            ({_EPISODES} {_EARLIER.format(near=_IN_SESSION)}),
+            ({_EPISODES} {_EARLIER.format(near="AND other.created_at >= memory.created_at - :gap")})
+        ),
+        coalesce(
+            ({_EPISODES} {_LATER.format(near=_IN_SESSION)}),
+            ({_EPISODES} {_LATER.format(near="AND other.created_at <= memory.created_at + :gap")})
+        )
     FROM json_each(:ids) AS wanted CROSS JOIN memory
     ON memory.workspace = :workspace AND memory.id = wanted.value
     WHERE memory.type = 'episodic'
