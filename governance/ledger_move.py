@@ -8,7 +8,6 @@ The data folder stays the same: its secrets open what the ledger holds, wherever
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from django.apps import apps
 from django.contrib.auth.models import Permission
@@ -39,15 +38,13 @@ class Progress:
     total: int
 
 
-def move(file: Path) -> Iterator[Progress]:
-    """Copy the ledger in ``file``, reached as ``SOURCE``, into the configured empty database.
+def move() -> Iterator[Progress]:
+    """Copy the ledger that is reached as ``SOURCE`` into the configured, empty database.
 
     Raises: MoveRefused.
     """
     if connection.vendor != "postgresql":
         raise MoveRefused("MEMORYWIRE_DATABASE_URL names no PostgreSQL: there is nowhere to move.")
-    if not file.exists():
-        raise MoveRefused(f"There is no ledger at {file}.")
     _check_migrations()
     if User.objects.exists() or Workspace.objects.exists():
         raise MoveRefused("The database holds people or workspaces already: take an empty one.")

@@ -102,7 +102,7 @@ def _served(workspace_id: str) -> Iterator[list[str]]:
         last = ids[-1]
 
 
-def _held(workspace_id: str, store: str) -> Iterator[Sequence[str]]:
+def _held(workspace_id: str, store: str) -> Iterator[list[str]]:
     """Ids of everything the store holds, a page at a time."""
     cursor = None
     while True:

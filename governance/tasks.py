@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from governance import lifecycle, outbox
+from governance import filling, lifecycle, outbox
 from governance.clock import now_ms
 
 
@@ -10,6 +10,14 @@ from governance.clock import now_ms
 def deliver_due() -> None:
     """Send what the outbox holds, a batch at a time."""
     if outbox.deliver_due(now_ms=now_ms()):
+        deliver_due.delay()
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def fill_stores() -> None:
+    """Ask for what a store was never sent, a batch at a time."""
+    if filling.fill(now_ms=now_ms()):
+        fill_stores.delay()
         deliver_due.delay()
 
 

@@ -39,6 +39,8 @@ class Workers:
     def start(self) -> None:
         self._worker.start()
         self._beat.start()
+        for name in ("fill_stores", "deliver_due"):  # beat begins with a pause
+            app.send_task(f"governance.tasks.{name}")
 
     def stop(self) -> None:
         """Let the task that runs finish, and begin no other."""

@@ -79,10 +79,11 @@ TEMPLATES = [
     },
 ]
 
+EMBEDDED_LEDGER = databases.sqlite(_LEDGER)
 DATABASES = {
     "default": databases.postgresql(ENVIRONMENT.database_url)
     if ENVIRONMENT.database_url
-    else databases.sqlite(_LEDGER),
+    else EMBEDDED_LEDGER,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -152,6 +153,10 @@ CELERY_TASK_ROUTES = {"governance.tasks.deliver_due": {"queue": "delivery"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep-expired": {
         "task": "governance.tasks.sweep_expired",
+        "schedule": ENVIRONMENT.sweep_interval_seconds,
+    },
+    "fill-stores": {
+        "task": "governance.tasks.fill_stores",
         "schedule": ENVIRONMENT.sweep_interval_seconds,
     },
     "deliver-due": {
