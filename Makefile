@@ -21,8 +21,11 @@ run: $(VENV)/base  ## set up what is missing and serve at http://127.0.0.1:$(POR
 manage: $(VENV)/base  ## a management command: make manage CMD="apikey list"
 	@$(BIN)/python manage.py $(CMD)
 
-test: $(VENV)/dev browser  ## every test, slices of the campaigns included
+test: $(VENV)/dev browser  ## every test, the governed part on both profiles; slices of the campaigns
 	$(BIN)/python -m pytest $(ARGS)
+ifndef ARGS
+	MEMORYWIRE_TEST_PROFILE=grown $(BIN)/python -m pytest tests/governance
+endif
 
 check: $(VENV)/dev  ## lint, format, types, imports, migrations, deployment settings
 	$(BIN)/ruff check .
