@@ -75,7 +75,7 @@ def test_every_kind_of_difference_is_found_and_mended(store: Replica) -> None:
 
 
 def test_what_was_forgotten_and_is_still_held_is_surplus(world: World, store: Replica) -> None:
-    memory_id = sorted(held(store))[0]
+    memory_id = min(held(store))
     state = held(store)[memory_id]
     world.forget(ids=[memory_id])
     stores_runtime.wait(outbox.flush())
@@ -90,7 +90,7 @@ def test_what_was_forgotten_and_is_still_held_is_surplus(world: World, store: Re
 
 
 def test_what_is_on_its_way_is_no_difference(store: Replica) -> None:
-    memory_id = sorted(held(store))[0]
+    memory_id = min(held(store))
     stores_runtime.wait(store.drop([memory_id]))
     Delivery.objects.filter(memory=memory_id).update(delivered_version=0)
     assert found(reconciliation.verify, store) == {}
@@ -106,7 +106,7 @@ def test_a_state_overtaken_while_it_is_sent_anew_is_sent_once_more(
     world: World, store: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A write between the drop and the sending: the store must end with the newer state."""
-    memory_id = sorted(held(store))[0]
+    memory_id = min(held(store))
     deliver = outbox.deliver
 
     def forget_first(parcels: Sequence[outbox.Parcel]) -> int:
