@@ -41,6 +41,8 @@ class Principal:
     agents: frozenset[str] | None
     """Agents the key is good for; None: every agent of the workspace."""
     scopes: frozenset[str]
+    calls_per_minute: int | None
+    """How often it may call; None: as often as the setting says. 0: as often as it likes."""
 
     def is_good_for(self, agent_id: str) -> bool:
         return self.agents is None or agent_id in self.agents
@@ -69,6 +71,7 @@ def authenticate(token: str, *, now_ms: int) -> Principal:
         owner_id=key.owner_id,
         agents=None if key.agents is None else frozenset(key.agents),
         scopes=frozenset(key.scopes),
+        calls_per_minute=key.calls_per_minute,
     )
 
 
@@ -175,6 +178,7 @@ def create_key(
     now_ms: int,
     name: str = "",
     expires_at_ms: int | None = None,
+    calls_per_minute: int | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key and its text, which is kept nowhere and so can be shown only now."""
     prefix = secrets.token_hex(_PREFIX_BYTES)
@@ -189,6 +193,7 @@ def create_key(
         scopes=[scope.value for scope in scopes],
         created_at_ms=now_ms,
         expires_at_ms=expires_at_ms,
+        calls_per_minute=calls_per_minute,
     )
     return key, token
 

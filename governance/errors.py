@@ -6,11 +6,13 @@ GovernanceError
 │   └── SelfApproval      403  whoever proposed cannot approve
 ├── Denied                403  a policy rule denies the write
 ├── NotFound              404  missing, or not theirs: answered alike
+├── MethodNotAllowed      405  the address is there, for other methods
 ├── BadRequest            400  the request cannot be read
 ├── Invalid               422  the request can be read and is wrong
 ├── Conflict              409
 │   ├── AlreadyDecided    409  somebody was first; says who and when
 │   └── StaleProposal     409  what would be changed is no longer what was shown
+├── TooManyCalls          429  the key called more often than it may
 ├── WrongEmbedder         503  vectors and model do not go together
     └── LedgerBusy            503  try again
 """
@@ -131,6 +133,20 @@ class KeyReused(Invalid):
     code = "idempotency_key_reused"
     title = "This Idempotency-Key was used for another request"
     next_step = "Use a new key for a new request."
+
+
+class MethodNotAllowed(GovernanceError):
+    status = 405
+    code = "method_not_allowed"
+    title = "This address does not take that method"
+    next_step = "Use a method that the header Allow names; /v0/openapi.json lists them."
+
+
+class TooManyCalls(GovernanceError):
+    status = 429
+    code = "too_many_calls"
+    title = "This key has made all the calls it may make in this minute"
+    next_step = "Wait for as many seconds as the header Retry-After says; nothing was stored."
 
 
 class WrongEmbedder(GovernanceError):

@@ -4,7 +4,7 @@ The command ``apikey`` and the page /keys both come here. A key's text is return
 whoever makes it, and kept nowhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,34 @@ from governance.models import ApiKey, Scope, User
 from stores.wire import limits
 
 NAME_MAX = 150
+CALLS_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """What a key is good for. ``agents`` None: every agent of the workspace."""
+    """What a key is good for, and how often. ``agents`` None: every agent of the workspace."""
 
     scopes: Sequence[Scope]
     agents: Sequence[str] | None
+    calls_per_minute: int | None = None
+    """None: as often as the setting says. 0: as often as it likes."""
 
 
 def of_workspace(workspace_id: str) -> list[ApiKey]:
     """Every key, newest first, with its owner; one query."""
     keys = ApiKey.objects.filter(workspace_id=workspace_id)
     return list(keys.select_related("owner", "successor").order_by("-created_at_ms", "-pk"))
+
+
+def of_id(workspace_id: str, key_id: str) -> ApiKey:
+    """One key.
+
+    Raises: NotFound, whether it is missing or another's.
+    """
+    key = ApiKey.objects.filter(workspace_id=workspace_id, pk=key_id).first()
+    if key is None:
+        raise NotFound("There is no such key.")
+    return key
 
 
 def owners(workspace_id: str) -> list[User]:
@@ -71,7 +85,11 @@ def rotate(workspace_id: str, key_id: str, *, overlap_ms: int, cause: Cause) -> 
     new, token = _make(
         workspace_id,
         old.owner,
-        Rights(scopes=[Scope(scope) for scope in old.scopes], agents=old.agents),
+        Rights(
+            scopes=[Scope(scope) for scope in old.scopes],
+            agents=old.agents,
+            calls_per_minute=old.calls_per_minute,
+        ),
         old.name,
         None if life_ms is None else cause.now_ms + life_ms,
         cause,
@@ -96,6 +114,21 @@ def revoke(workspace_id: str, key_id: str, *, cause: Cause) -> ApiKey:
         key.revoked_at_ms = cause.now_ms
         key.save(update_fields=["revoked_at_ms"])
         audit.note(workspace_id, "apikey.revoked", _facts(key), cause=cause)
+    return key
+
+
+def limit(workspace_id: str, key_id: str, *, calls_per_minute: int | None, cause: Cause) -> ApiKey:
+    """Say how often a key may call: from the next call on.
+
+    Raises: NotFound, Invalid.
+    """
+    walls.enter(workspace_id)
+    _refuse({"calls_per_minute": _limit_problem(calls_per_minute)})
+    key = _locked(workspace_id, key_id)
+    if key.calls_per_minute != calls_per_minute:
+        key.calls_per_minute = calls_per_minute
+        key.save(update_fields=["calls_per_minute"])
+        audit.note(workspace_id, "apikey.limited", _facts(key), cause=cause)
     return key
 
 
@@ -124,6 +157,7 @@ def _make(
         now_ms=cause.now_ms,
         name=name,
         expires_at_ms=expires_at_ms,
+        calls_per_minute=rights.calls_per_minute,
     )
 
 
@@ -141,12 +175,23 @@ def _check(
         "agents": ""
         if agents is None or (agents and max(map(len, agents)) <= limits.AGENT_ID_MAX)
         else f"Name at least one agent, each of up to {limits.AGENT_ID_MAX} characters, or all.",
+        "calls_per_minute": _limit_problem(rights.calls_per_minute),
         "name": "" if len(name) <= NAME_MAX else f"A note has up to {NAME_MAX} characters.",
         "expires": "" if expires_at_ms is None or expires_at_ms > now_ms else "This is past.",
         "owner": ""
         if _is_member(workspace_id, owner)
         else "The owner is a member of the workspace.",
     }
+    _refuse(problems)
+
+
+def _limit_problem(calls_per_minute: int | None) -> str:
+    if calls_per_minute is None or 0 <= calls_per_minute <= CALLS_MAX:
+        return ""
+    return f"A key may make 0 (any number) to {CALLS_MAX:,} calls a minute."
+
+
+def _refuse(problems: Mapping[str, str]) -> None:
     errors = tuple(
         FieldError(field=field, code="key_invalid", message=message)
         for field, message in problems.items()
@@ -166,5 +211,6 @@ def _facts(key: ApiKey) -> dict[str, Any]:
         "owner": key.owner.label,
         "agents": key.agents,
         "scopes": key.scopes,
+        "calls_per_minute": key.calls_per_minute,
         "expires_at_ms": key.expires_at_ms,
     }

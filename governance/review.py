@@ -1,7 +1,6 @@
 """Proposals: staging what a person must decide, and the queue of them."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +8,11 @@ from governance import sealing
 from governance.known import Known, about
 from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus, Risk
 from governance.models.insert import insert
-from governance.screening import codepoints
+from governance.screening import FlagCode
 from stores.wire import ForgetRequest, MergeRequest, RememberRequest
+
+#: Flags that need the most care, whatever stopped the proposal.
+_GRAVE = frozenset({FlagCode.HIDDEN_TEXT, FlagCode.LOOK_ALIKE, FlagCode.SECRET})
 
 
 def fingerprint(
@@ -33,22 +35,15 @@ def find_pending(workspace_id: str, mark: str) -> Review | None:
     )
 
 
-def hidden_in(content: str, source: str | None, metadata: Mapping[str, Any]) -> int:
-    """How many characters of a memory's texts a reader would not see."""
-    texts = (content, source or "", json.dumps(metadata, ensure_ascii=False))
-    return sum(map(codepoints.count, texts))
-
-
 def risk_of(
     request: RememberRequest | ForgetRequest | MergeRequest,
     reasons: Sequence[Mapping[str, object]],
+    flags: Collection[str],
 ) -> Risk:
-    """High: words would be lost for good, or hide something. Medium: a rule stopped it."""
+    """High: words would be lost for good, hide something or give a secret away. Medium: a rule."""
     if isinstance(request, ForgetRequest) and request.hard_delete:
         return Risk.HIGH
-    if isinstance(request, RememberRequest) and hidden_in(
-        request.content, request.source, request.metadata
-    ):
+    if not _GRAVE.isdisjoint(flags):
         return Risk.HIGH
     stopped_by_rule = any(reason["kind"] == "rule" for reason in reasons)
     return Risk.MEDIUM if stopped_by_rule else Risk.LOW
@@ -61,6 +56,7 @@ def stage(
     mark: str,
     reasons: Sequence[dict[str, object]],
     risk: Risk,
+    flags: Collection[str],
     targets: Sequence[Memory],
     now_ms: int,
 ) -> Review:
@@ -71,6 +67,7 @@ def stage(
         operation=operation,
         reasons=list(reasons),
         risk=risk,
+        flags=sorted(flags),
         targets=[{"id": memory.pk, "version": memory.version} for memory in targets],
         fingerprint=mark,
         created_at_ms=now_ms,

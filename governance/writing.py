@@ -4,7 +4,7 @@
 commit. The other functions are the steps such a transaction is made of.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -309,6 +309,7 @@ def stage(
     mark: str,
     ruling: policy.Ruling,
     targets: Sequence[Memory],
+    flags: Collection[str] = (),
 ) -> Outcome:
     """Leave an operation to a person."""
     review.stage(
@@ -316,7 +317,8 @@ def stage(
         review_id=review_id,
         mark=mark,
         reasons=ruling.reasons,
-        risk=review.risk_of(request, ruling.reasons),
+        risk=review.risk_of(request, ruling.reasons, flags),
+        flags=flags,
         targets=targets,
         now_ms=call.now_ms,
     )

@@ -94,6 +94,9 @@ class Environment(BaseSettings):
     writer_threads: int = Field(default=4, ge=1, le=64)
     """Threads that write to a ledger on PostgreSQL. SQLite has one writer, whatever this says."""
 
+    calls_per_minute: int = Field(default=6_000, ge=0, le=1_000_000)
+    """How many calls a key may make in a minute, unless it has a limit of its own. 0: any."""
+
     forget_review_above: int = Field(default=100, ge=0, le=1_000_000)
     """A forget by filter that would take more memories than this waits for a person."""
 

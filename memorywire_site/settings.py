@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "governance.api.answering.complete",
 ]
 
 #: The API's own, all asynchronous: see memorywire_site/api_handler.py.
@@ -60,6 +61,7 @@ API_MIDDLEWARE = [
     "governance.web.middleware.request_id",
     "governance.web.observing.observe",
     "governance.web.middleware.transport_security",
+    "governance.api.answering.complete",
 ]
 
 ROOT_URLCONF = "memorywire_site.urls"
@@ -137,6 +139,8 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
+#: What everything this installation keeps in Redis begins with.
+SHARED_PREFIX = shared.PREFIX
 CHANNEL_LAYERS = {"default": shared.channel_layer(ENVIRONMENT.redis_url)}
 CACHES = {"default": shared.cache(ENVIRONMENT.redis_url)}
 

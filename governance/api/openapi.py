@@ -20,11 +20,16 @@ IGNORED_HEADER = "Memorywire-Ignored"
 REPLAYED_HEADER = "Idempotency-Replayed"
 """``true`` on an answer that an earlier request of the same Idempotency-Key got."""
 
+RATE_LIMIT_HEADER = "RateLimit"
+"""Calls that remain to the key (``r``) and seconds until they are counted anew (``t``)."""
+RATE_LIMIT_POLICY_HEADER = "RateLimit-Policy"
+"""Calls the key may make (``q``) in so many seconds (``w``)."""
+
 PROBLEM_TYPE = "application/problem+json"
 
 _ALWAYS = (500, 503)
 _WITH_BODY = (400, 413, 422)
-_WITH_KEY = (401, 403)
+_WITH_KEY = (401, 403, 429)
 
 
 class ProblemField(BaseModel):
@@ -119,9 +124,17 @@ class DocumentedAPI(NinjaAPI):
         for operations in document["paths"].values():
             for operation in operations.values():
                 for status, response in operation["responses"].items():
+                    if "security" in operation and status < HTTPStatus.BAD_REQUEST:
+                        response.setdefault("headers", {}).update(_RATE_LIMIT)
                     if status >= HTTPStatus.BAD_REQUEST:
                         _as_problem(status, response)
         return document
+
+
+_RATE_LIMIT = {
+    RATE_LIMIT_HEADER: _header("Calls that remain to the key; seconds until counted anew."),
+    RATE_LIMIT_POLICY_HEADER: _header("Calls the key may make, in how many seconds."),
+}
 
 
 def _as_problem(status: int, response: dict[str, Any]) -> None:
@@ -130,5 +143,5 @@ def _as_problem(status: int, response: dict[str, Any]) -> None:
     response["content"] = {**own, PROBLEM_TYPE: problem}
     if status == HTTPStatus.UNAUTHORIZED:
         response["headers"] = {"WWW-Authenticate": _header("The scheme to use.")}
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         response["headers"] = {"Retry-After": _header("Seconds to wait.")}

@@ -37,7 +37,9 @@ class OperationState(BaseModel):
     """The protocol's governance response: approved, reviewer, reviewed_at, reason."""
 
 
-@router.get("/operations/{operation_id}", response={200: OperationState, **refusals(401, 404, 422)})
+@router.get(
+    "/operations/{operation_id}", response={200: OperationState, **refusals(401, 404, 422, 429)}
+)
 async def operation(
     request: HttpRequest,
     operation_id: str,

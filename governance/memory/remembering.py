@@ -31,7 +31,7 @@ async def remember(call: Call, request: RememberRequest) -> Answer[RememberRespo
         call,
         _KIND,
         request,
-        perform=partial(_remember, call, request, text),
+        perform=partial(_remember, call, request, text, screening.codes(request)),
         respond=_respond,
         response_type=RememberResponse,
     )
@@ -47,9 +47,11 @@ def _respond(outcome: Outcome, stores: Sequence[str]) -> RememberResponse:
     )
 
 
-def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outcome:
+def _remember(
+    call: Call, request: RememberRequest, text: EmbeddedText, flags: frozenset[str]
+) -> Outcome:
     record = _as_record(call, request)
-    ruling = writing.rule_on(call, _KIND, request, [record], flags=screening.codes(record))
+    ruling = writing.rule_on(call, _KIND, request, [record], flags=flags)
     if ruling.effect is Effect.DENY:
         return writing.deny(call, _KIND, request, ruling)
     if ruling.effect is Effect.ALLOW:
@@ -68,7 +70,14 @@ def _remember(call: Call, request: RememberRequest, text: EmbeddedText) -> Outco
     review_id = new_id()
     operation, memory = _create(call, request, text, review_id=review_id)
     return writing.stage(
-        call, operation, request, review_id=review_id, mark=mark, ruling=ruling, targets=[memory]
+        call,
+        operation,
+        request,
+        review_id=review_id,
+        mark=mark,
+        ruling=ruling,
+        targets=[memory],
+        flags=flags,
     )
 
 

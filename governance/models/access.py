@@ -123,6 +123,8 @@ class ApiKey(models.Model):
     revoked_at_ms = EpochMsField(null=True)
     last_used_at_ms = EpochMsField(null=True)
     """To the minute; see ``governance.key_use``."""
+    calls_per_minute = models.PositiveIntegerField(null=True)
+    """How often it may call; null: as often as the setting says. 0: as often as it likes."""
     successor = models.OneToOneField("self", on_delete=models.PROTECT, null=True)
     """The key it was rotated into."""
 

@@ -37,6 +37,8 @@ class Review(models.Model):
     """What it would change: ``[{"id": memory id, "version": n}]``."""
     # Whatever was staged before this column was there counts as needing the most care.
     risk = models.PositiveSmallIntegerField(choices=Risk, default=Risk.HIGH)
+    flags = ExactJsonField(default=list)
+    """What screening found when it was staged: ``FlagCode`` values."""
     fingerprint = models.CharField(max_length=64)
     """Keyed digest of what was asked: an identical proposal is returned, not made again."""
     created_at_ms = EpochMsField()

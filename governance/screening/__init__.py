@@ -5,8 +5,21 @@ from governance.screening.flags import (
     OVERSIZE_CHARACTERS,
     Flag,
     FlagCode,
+    Texts,
+    all_flags,
     codes,
     flags,
+    of_code,
 )
 
-__all__ = ["EXPLANATIONS", "OVERSIZE_CHARACTERS", "Flag", "FlagCode", "codes", "flags"]
+__all__ = [
+    "EXPLANATIONS",
+    "OVERSIZE_CHARACTERS",
+    "Flag",
+    "FlagCode",
+    "Texts",
+    "all_flags",
+    "codes",
+    "flags",
+    "of_code",
+]

@@ -1,15 +1,19 @@
-"""Finding what a reader would not see, or would see in another order: pure.
+"""Finding what a reader would not see, would see in another order or take for another: pure.
 
 Marked are control and format characters, everything Unicode lets a font draw as nothing, spaces
 other than the ordinary one, and code points without a meaning. Not marked are the joiners and
-selectors that emoji, Arabic and Indic scripts are written with, in the places they belong.
+selectors that emoji, Arabic and Indic scripts are written with, in the places they belong. Letters
+that pass for those of another script are marked too: see ``look_alikes``.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import merge
 from itertools import groupby
+
+from governance.screening import look_alikes
 
 _NAMES = {
     0x00A0: "NBSP", 0x00AD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x180E: "MVS", 0x200B: "ZWSP",
@@ -56,6 +60,8 @@ class Mark:
     """With the code point: ``U+200B ZWSP``."""
     spells: str = ""
     """What a run of tag characters says to a model that reads them as letters."""
+    is_hidden: bool = True
+    """False: it is seen, and passes for something else."""
 
 
 Run = str | Mark
@@ -71,17 +77,18 @@ def split(text: str, *, start: int = 0, end: int | None = None) -> tuple[Run, ..
 
 
 def count(text: str) -> int:
-    """How many characters of the text have to be shown by name."""
+    """How many characters of the text a reader would not see."""
     return sum(_is_marked(text, found.start()) for found in _suspect.finditer(text))
 
 
 def _runs(text: str, start: int, end: int) -> Iterator[Run]:
     plain_from = start
-    marked = (
+    hidden = (
         found.start()
         for found in _suspect.finditer(text, start, end)
         if _is_marked(text, found.start())
     )
+    marked = merge(hidden, look_alikes.positions(text, start, end))
     for _, group in groupby(enumerate(marked), lambda pair: _run_key(text, *pair)):
         positions = [position for _, position in group]
         first, after = positions[0], positions[-1] + 1
@@ -109,6 +116,9 @@ def _family(char: str) -> str:
 
 def _mark(raw: str) -> Mark:
     code, family = ord(raw[0]), _family(raw[0])
+    if not _is_unseen(raw[0]):
+        short = f"{raw} U+{code:04X}"
+        return Mark(raw, short, f"{short} {_describe(raw[0])}", is_hidden=False)
     spells = "".join(chr(ord(char) - 0xE0000) for char in raw if "\U000e0020" <= char < _TAG_END)
     if family and len(raw) > 1:
         label = f"{len(raw)} {family}s"
@@ -130,9 +140,13 @@ def _is_marked(text: str, at: int) -> bool:
     char = text[at]
     if char == "\r":
         return text[at + 1 : at + 2] != "\n"
-    if not (unicodedata.category(char) in _MARKED_CATEGORIES or _blank.match(char)):
+    if not _is_unseen(char):
         return False
     return not (_drawn.match(char) or _belongs(text, at))
+
+
+def _is_unseen(char: str) -> bool:
+    return bool(unicodedata.category(char) in _MARKED_CATEGORIES or _blank.match(char))
 
 
 def _belongs(text: str, at: int) -> bool:

@@ -1,17 +1,13 @@
-"""Every detector over one text: pure.
-
-A detector for secrets is not here: it needs a maintained set of token shapes, and none is
-installed.
-"""
+"""Every detector over one text: pure."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Protocol
 
-from governance.screening import codepoints
+from governance.screening import codepoints, look_alikes, secrets
 from governance.screening.codepoints import Mark
-from stores.wire import MemoryRecord
 
 OVERSIZE_CHARACTERS = 10_000
 """Longer than a person can be expected to read before deciding."""
@@ -21,12 +17,16 @@ class FlagCode(StrEnum):
     """What a detector found. Stable: rules name it."""
 
     HIDDEN_TEXT = "hidden_text"
+    LOOK_ALIKE = "look_alike"
+    SECRET = "secret"  # noqa: S105  # what was found, not one
     OVERSIZE = "oversize"
 
 
 #: What each flag means, to follow on "a text".
 EXPLANATIONS = {
     FlagCode.HIDDEN_TEXT: "with hidden or misleading characters",
+    FlagCode.LOOK_ALIKE: "with letters that pass for those of another script",
+    FlagCode.SECRET: "that holds a password, key or token",
     FlagCode.OVERSIZE: f"longer than {OVERSIZE_CHARACTERS} characters",
 }
 
@@ -38,18 +38,41 @@ class Flag:
     code: FlagCode
     span: tuple[int, int]
     reason: str
+    quote: str = ""
+    """What it spells or holds: text from outside."""
+
+
+class Texts(Protocol):
+    """What is screened of a memory, stored or asked for."""
+
+    @property
+    def content(self) -> str: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
 
 
 def flags(text: str) -> tuple[Flag, ...]:
-    """What the detectors find in a text, in its order."""
-    return (*_oversize(text), *_hidden(text))
+    """What the detectors find in a text: one detector after the other, each in the text's order."""
+    return (*_oversize(text), *_unlike_what_is_seen(text), *_secrets(text))
 
 
-def codes(memory: MemoryRecord) -> frozenset[str]:
+def all_flags(memory: Texts) -> tuple[Flag, ...]:
     """What the detectors find in a memory: in its text, its source and its metadata."""
     metadata = json.dumps(memory.metadata, ensure_ascii=False) if memory.metadata else ""
     texts = (memory.content, memory.source or "", metadata)
-    return frozenset(flag.code.value for text in texts for flag in flags(text))
+    return tuple(flag for text in texts for flag in flags(text))
+
+
+def of_code(found: Iterable[Flag], code: FlagCode) -> tuple[Flag, ...]:
+    """Those of one detector."""
+    return tuple(flag for flag in found if flag.code is code)
+
+
+def codes(memory: Texts) -> frozenset[str]:
+    """Which detectors find something in a memory."""
+    return frozenset(flag.code.value for flag in all_flags(memory))
 
 
 def _oversize(text: str) -> Iterator[Flag]:
@@ -58,16 +81,36 @@ def _oversize(text: str) -> Iterator[Flag]:
         yield Flag(code=FlagCode.OVERSIZE, span=(OVERSIZE_CHARACTERS, len(text)), reason=reason)
 
 
-def _hidden(text: str) -> Iterator[Flag]:
+def _unlike_what_is_seen(text: str) -> Iterator[Flag]:
     start = 0
     for run in codepoints.split(text):
         raw = run.raw if isinstance(run, Mark) else run
         if isinstance(run, Mark):
             span = (start, start + len(raw))
-            yield Flag(code=FlagCode.HIDDEN_TEXT, span=span, reason=_hidden_reason(run))
+            if run.is_hidden:
+                yield Flag(
+                    code=FlagCode.HIDDEN_TEXT,
+                    span=span,
+                    reason=_hidden_reason(run),
+                    quote=run.spells,
+                )
+            else:
+                yield Flag(code=FlagCode.LOOK_ALIKE, span=span, reason=_look_alike_reason(run))
         start += len(raw)
 
 
 def _hidden_reason(mark: Mark) -> str:
-    spells = f" They spell “{mark.spells}”." if mark.spells else ""
-    return f"{mark.label}: a model reads it, a person does not see it.{spells}"
+    return f"{mark.label}: a model reads it, a person does not see it."
+
+
+def _look_alike_reason(mark: Mark) -> str:
+    twin = look_alikes.looks_like(mark.raw[0])
+    passes_for = f"“{twin}”" if twin else "a letter of the script around it"
+    return f"{mark.label}: drawn like {passes_for}, and another letter to a machine."
+
+
+def _secrets(text: str) -> Iterator[Flag]:
+    for secret in secrets.find(text):
+        reason = f"{secret.kind}: whoever recalls this memory could use it."
+        span = (secret.start, secret.end)
+        yield Flag(code=FlagCode.SECRET, span=span, reason=reason, quote=text[slice(*span)])

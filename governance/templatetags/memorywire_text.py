@@ -90,7 +90,8 @@ def _space(space: str) -> Mark:
 
 def _mark(mark: Mark, brief: bool) -> SafeString:
     label = mark.short if brief else mark.label
-    return format_html('<span class="cp"><span class="vh">hidden: </span>{}</span>', label)
+    what = "hidden" if mark.is_hidden else "look-alike"
+    return format_html('<span class="cp"><span class="vh">{}: </span>{}</span>', what, label)
 
 
 def _join(parts: Iterator[str | SafeString]) -> SafeString:

@@ -83,6 +83,31 @@ def revoke(request: HttpRequest, membership: Membership, key_id: str) -> HttpRes
     return HttpResponseRedirect(reverse("keys"), status=303)
 
 
+def _show_limit(request: HttpRequest, membership: Membership, key_id: str) -> HttpResponse:
+    admin(membership)
+    key = keys.of_id(membership.workspace_id, key_id)
+    refusal = refused(request)
+    typed = request.POST.get("calls_per_minute", "") if refusal else None
+    context = shell(membership, "keys") | {
+        "prefix": str(key),
+        "field": present.limit_field(key, typed, refusal),
+        "refusal": refusal,
+    }
+    return render(request, "keys/limit.html", context)
+
+
+def _limit(request: HttpRequest, membership: Membership, key_id: str) -> HttpResponse:
+    """Say how often a key may call."""
+    admin(membership)
+    calls = _calls_per_minute(request)
+    why = cause(request, membership)
+    keys.limit(membership.workspace_id, key_id, calls_per_minute=calls, cause=why)
+    return HttpResponseRedirect(reverse("keys"), status=303)
+
+
+limit = form(_show_limit, _limit)
+
+
 def _shown_once(
     request: HttpRequest, membership: Membership, key: ApiKey, token: str
 ) -> HttpResponse:
@@ -104,5 +129,15 @@ def _rights(request: HttpRequest) -> keys.Rights:
     lines = [line.strip() for line in request.POST.get("agents", "").splitlines()]
     every_agent = request.POST.get("every_agent") == "yes"
     return keys.Rights(
-        scopes=scopes, agents=None if every_agent else [line for line in lines if line]
+        scopes=scopes,
+        agents=None if every_agent else [line for line in lines if line],
+        calls_per_minute=_calls_per_minute(request),
     )
+
+
+def _calls_per_minute(request: HttpRequest) -> int | None:
+    typed = request.POST.get("calls_per_minute", "").strip()
+    if not typed:
+        return None
+    # What is no number becomes one that is refused.
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 10 else -1

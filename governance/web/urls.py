@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern] = [
     path("keys/new", key_views.new_key, name="new_key"),
     path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate_key"),
     path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke_key"),
+    path("keys/<str:key_id>/limit", key_views.limit, name="limit_key"),
     path("members", member_views.member_list, name="members"),
     path("members/<int:user_id>", member_views.change_roles, name="change_member"),
     path("members/<int:user_id>/remove", member_views.remove, name="remove_member"),

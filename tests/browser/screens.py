@@ -57,6 +57,11 @@ def click(name: str) -> Then:
     return lambda page, stage: page.locator("button, summary", has_text=name).first.click()
 
 
+def click_link(name: str) -> Then:
+    """The first link of that name."""
+    return lambda page, stage: page.locator("a", has_text=name).first.click()
+
+
 def send_elsewhere(path: str, **fields: str) -> Then:
     """Send a form of the page to another address, as an old page would."""
 
@@ -128,6 +133,12 @@ def _make_a_key(page: Page, stage: Stage) -> None:
     page.get_by_label("Every agent of the workspace").check()
     page.get_by_role("button", name="Make the key").click()
     expect(page.get_by_label("Key", exact=True)).to_be_visible()
+
+
+def _refuse_a_limit(page: Page, stage: Stage) -> None:
+    click_link("Limit")(page, stage)
+    page.get_by_label("Calls a minute").fill("many")
+    page.get_by_role("button", name="Set the limit").click()
 
 
 def _rotate_a_key(page: Page, stage: Stage) -> None:
@@ -205,6 +216,8 @@ _SCREENS = (
     Screen("key-new", "new_key", "/keys/new"),
     Screen("key-refused", "new_key", "/keys/new", click("Make the key")),
     Screen("key-made", "new_key", "/keys/new", _make_a_key),
+    Screen("key-limit", "limit_key", "/keys", click_link("Limit")),
+    Screen("key-limit-refused", "limit_key", "/keys", _refuse_a_limit),
     Screen("key-rotated", "rotate_key", "/keys", _rotate_a_key),
     Screen("members", "members", "/members"),
     Screen("members-alone", "members", "/members", empty=True),

@@ -1,7 +1,7 @@
-"""``manage.py apikey create|list|rotate|revoke``: keys for agents. The page /keys does the same."""
+"""``manage.py apikey create|list|rotate|limit|revoke``: keys for agents, as on the page /keys."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -10,12 +10,15 @@ from governance.clock import now_ms
 from governance.errors import Conflict, Invalid
 from governance.models import ApiKey, Scope, User, Workspace
 
+T = TypeVar("T")
+
+_LIMIT_HELP = "left out: as many as MEMORYWIRE_CALLS_PER_MINUTE says; 0: any number"
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 
 
 class Command(BaseCommand):
-    help = "Create, list, rotate and revoke the API keys of a workspace."
+    help = "Create, list, rotate, limit and revoke the API keys of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workspace", help="slug; may be left out while there is only one")
@@ -31,6 +34,7 @@ class Command(BaseCommand):
             " or a service account's name (made if new). Default: the first service account",
         )
         create.add_argument("--name", default="", help="a note for people")
+        create.add_argument("--calls-per-minute", type=int, help=_LIMIT_HELP)
         create.add_argument("--expires-days", type=int, help="days until it stops working")
         actions.add_parser("list", help="all keys, without their secrets")
         rotate = actions.add_parser("rotate", help="a new key with the same rights, shown once")
@@ -38,6 +42,9 @@ class Command(BaseCommand):
         rotate.add_argument(
             "--overlap-hours", type=int, default=24, help="how long the old one stays good"
         )
+        limit = actions.add_parser("limit", help="say how often a key may call")
+        limit.add_argument("prefix", help="as listed: mw_1a2b3c...")
+        limit.add_argument("--calls-per-minute", type=int, help=_LIMIT_HELP)
         revoke = actions.add_parser("revoke", help="stop a key at once")
         revoke.add_argument("prefix", help="as listed: mw_1a2b3c...")
 
@@ -47,13 +54,18 @@ class Command(BaseCommand):
             "create": self._create,
             "list": self._list,
             "rotate": self._rotate,
+            "limit": self._limit,
             "revoke": self._revoke,
         }
         handlers[action](workspace, options)
 
     def _create(self, workspace: Workspace, options: dict[str, Any]) -> None:
         agents = None if options["agents"] == "all" else _split(options["agents"])
-        rights = keys.Rights(scopes=_parse_scopes(options["scopes"]), agents=agents)
+        rights = keys.Rights(
+            scopes=_parse_scopes(options["scopes"]),
+            agents=agents,
+            calls_per_minute=options["calls_per_minute"],
+        )
         days, cause = options["expires_days"], _cause()
 
         def create() -> tuple[ApiKey, str]:
@@ -86,6 +98,17 @@ class Command(BaseCommand):
                 f"{key}  {_state(key)}  owner {key.owner}  {agents}  "
                 f"{','.join(key.scopes)}  {key.name}"
             )
+
+    def _limit(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        key = _find_key(workspace, options["prefix"])
+        calls = options["calls_per_minute"]
+
+        def limit() -> ApiKey:
+            return keys.limit(workspace.pk, key.pk, calls_per_minute=calls, cause=_cause())
+
+        _written(limit)
+        said = "as the setting says" if calls is None else calls or "any number"
+        self.stdout.write(f"{key}: calls a minute: {said}.")
 
     def _revoke(self, workspace: Workspace, options: dict[str, Any]) -> None:
         key = _find_key(workspace, options["prefix"])
@@ -136,7 +159,7 @@ def _find_key(workspace: Workspace, text: str) -> ApiKey:
     return key
 
 
-def _written(make: Callable[[], tuple[ApiKey, str]]) -> tuple[ApiKey, str]:
+def _written(make: Callable[[], T]) -> T:
     try:
         return execution.write_sync(make)
     except (Invalid, Conflict) as error:

@@ -43,6 +43,7 @@ EVENTS = {
     "rule.switched_off": "Rule switched off",
     "apikey.created": "Key created",
     "apikey.rotated": "Key rotated",
+    "apikey.limited": "Key's limit changed",
     "apikey.revoked": "Key revoked",
     "member.added": "Member added",
     "member.changed": "Member’s roles changed",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
+
 from governance import keys
 from governance.errors import GovernanceError
 from governance.models import ApiKey, Scope
@@ -25,6 +27,12 @@ LIVES = (
 )
 
 
+_LIMIT = (
+    "Calls a minute",
+    "Empty: as many as the server's setting says. 0: any number.",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRow:
     """One key as the list shows it, without its secret."""
@@ -36,6 +44,8 @@ class KeyRow:
     agents: tuple[str, ...]
     every_agent: bool
     scopes: str
+    limit: str
+    """How often it may call, in words."""
     state: str
     """``valid`` | ``ending`` (rotated, in its overlap) | ``expired`` | ``revoked``."""
     created_at: datetime
@@ -68,6 +78,7 @@ def _row(key: ApiKey, now_ms: int) -> KeyRow:
         agents=tuple(key.agents or ()),
         every_agent=key.agents is None,
         scopes=", ".join(key.scopes),
+        limit=_limit(key.calls_per_minute),
         state=_state(key, now_ms),
         created_at=moment(key.created_at_ms),
         expires_at=_moment(key.expires_at_ms),
@@ -89,6 +100,26 @@ def _moment(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else moment(at_ms)
 
 
+def _limit(own: int | None) -> str:
+    calls = settings.ENVIRONMENT.calls_per_minute if own is None else own
+    if not calls:
+        return "any number of calls"
+    return "1 call a minute" if calls == 1 else f"{calls:,} calls a minute"
+
+
+def limit_field(key: ApiKey, typed: str | None, refusal: GovernanceError | None) -> Field:
+    """The one field of the form that says how often a key may call."""
+    own = "" if key.calls_per_minute is None else str(key.calls_per_minute)
+    label, hint = _LIMIT
+    return Field(
+        name="calls_per_minute",
+        label=label,
+        hint=hint,
+        value=own if typed is None else typed,
+        problem=refusal.detail if refusal else "",
+    )
+
+
 def fields(
     workspace_id: str, values: Mapping[str, str], refusal: GovernanceError | None
 ) -> dict[str, Field]:
@@ -103,6 +134,7 @@ def fields(
         "name": ("Note", "What it is for. People see it, agents do not."),
         "agents": ("Only these agents", "One id a line."),
         "expires": ("Stops working", ""),
+        "calls_per_minute": _LIMIT,
     }
     kinds = {"owner": tuple(owners), "expires": LIVES}
     return {

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from governance import effects, review, rules
+from governance import effects, review, rules, screening
 from governance.clock import now_ms
 from governance.diff import ABSENT, FieldChange, Kind, diff_fields
 from governance.known import Known
@@ -18,8 +18,7 @@ from governance.models import (
     RuleVersion,
     Verdict,
 )
-from governance.screening import codepoints
-from governance.screening.codepoints import Mark
+from governance.screening import FlagCode, codepoints
 from governance.web import page
 from governance.web.presenters.people import may_decide
 from governance.web.presenters.reading import Reading, moment
@@ -99,7 +98,7 @@ def _change(
         return _merger(reading, case.targets)
     if not reading.is_addition:
         return _removals(reading, case.targets)
-    return None if reading.first.erased_at else _addition(reading.first, reading.hidden, case.known)
+    return None if reading.first.erased_at else _addition(reading.first, case.known)
 
 
 def _merger(reading: Reading, targets: Sequence[Memory]) -> page.Merger | None:
@@ -118,17 +117,17 @@ def _merger(reading: Reading, targets: Sequence[Memory]) -> page.Merger | None:
     )
     known = Known(memories=[canonical], replaces=True)
     return page.Merger(
-        survivor=_addition(after, codepoints.count(after.content), known),
+        survivor=_addition(after, known),
         removals=_removals(reading, targets[1:]),
     )
 
 
-def _addition(memory: Memory, hidden: int, known: Known) -> page.Addition:
+def _addition(memory: Memory, known: Known) -> page.Addition:
     other = known.memories[0] if known.memories else None
     changes = diff_fields(_fields(other) if other else {}, _fields(memory))
     return page.Addition(
         content=memory.content,
-        hidden=hidden,
+        hidden=codepoints.count(memory.content),
         fields=tuple(field_row(change) for change in changes if change.kind is not Kind.SAME),
         unchanged=tuple(field_row(change) for change in changes if change.kind is Kind.SAME),
         known=_comparison(other, known) if other else None,
@@ -198,8 +197,8 @@ def _removals(reading: Reading, targets: Sequence[Memory]) -> page.Removals:
 def _flags(reading: Reading) -> Iterator[page.Flag]:
     if reading.is_for_good:
         yield _ERASURE
-    if reading.hidden:
-        yield _hidden_flag(reading)
+    for code, found in reading.flags.items():
+        yield _screening_flag(code, found)
     versions = _versions(reading.review)
     for reason in reading.review.reasons:
         if reason["kind"] == "rule":
@@ -238,14 +237,25 @@ _ERASURE = page.Flag(
 )
 
 
-def _hidden_flag(reading: Reading) -> page.Flag:
-    runs = codepoints.split(reading.first.content) if reading.first else ()
-    spelled = "".join(run.spells for run in runs if isinstance(run, Mark))
-    count = "1 character" if reading.hidden == 1 else f"{reading.hidden} characters"
-    detail = f"{count} that a person would not see and a model reads."
-    if spelled:
-        detail += " The tag characters among them spell the words quoted here."
-    return page.Flag(title="Hidden text", detail=detail, quote=spelled)
+_FLAG_TITLES = {
+    FlagCode.HIDDEN_TEXT: "Hidden text",
+    FlagCode.LOOK_ALIKE: "Look-alike letters",
+    FlagCode.SECRET: "Password, key or token",
+    FlagCode.OVERSIZE: "Very long",
+}
+_REASONS_TOLD = 3
+_QUOTED_MAX = 500
+
+
+def _screening_flag(code: FlagCode, found: Sequence[screening.Flag]) -> page.Flag:
+    """All that one detector found: the first few reasons, and what they spell or hold."""
+    told = list(dict.fromkeys(flag.reason for flag in found))
+    more = f" And {len(told) - _REASONS_TOLD} more." if len(told) > _REASONS_TOLD else ""
+    return page.Flag(
+        title=_FLAG_TITLES[code],
+        detail=" ".join(told[:_REASONS_TOLD]) + more,
+        quote=" · ".join(flag.quote for flag in found if flag.quote)[:_QUOTED_MAX],
+    )
 
 
 def _reason_flag(reason: Mapping[str, Any]) -> page.Flag:

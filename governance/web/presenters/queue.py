@@ -4,6 +4,7 @@ from itertools import groupby
 
 from governance import audit, review
 from governance.models import Membership, Memory
+from governance.screening import FlagCode
 from governance.web import page
 from governance.web.page import Order
 from governance.web.presenters.reading import Reading, moment
@@ -56,12 +57,19 @@ _REASONS = {
     "many": "takes many memories",
 }
 
+_FLAGS = {
+    FlagCode.HIDDEN_TEXT: "hidden text",
+    FlagCode.LOOK_ALIKE: "look-alike letters",
+    FlagCode.SECRET: "a password or key",
+    FlagCode.OVERSIZE: "very long",
+}
+
 
 def _why(reading: Reading) -> str:
     """The first reason in a few words, and how many more there are."""
     reasons = [
         *(["erases for good"] if reading.is_for_good else []),
-        *(["hidden text"] if reading.hidden else []),
+        *(words for code, words in _FLAGS.items() if code in reading.review.flags),
         *(_REASONS.get(reason["kind"], "waits for a person") for reason in reading.review.reasons),
     ]
     more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""

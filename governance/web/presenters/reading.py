@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from governance import review
+from governance import review, screening
 from governance.models import Memory, OperationKind, Review, Risk
+from governance.screening import Flag, FlagCode
 from governance.web.page import Title
 
 _THINGS = {
@@ -53,11 +54,12 @@ class Reading:
         return "1 memory" if count == 1 else f"{count} memories"
 
     @cached_property
-    def hidden(self) -> int:
-        """Hidden characters in what the agent wants added; a removal adds none."""
+    def flags(self) -> Mapping[FlagCode, tuple[Flag, ...]]:
+        """What screening finds in what the agent wants added; a removal adds nothing."""
         if self.first is None or not self.is_addition:
-            return 0
-        return review.hidden_in(self.first.content, self.first.source, self.first.metadata)
+            return {}
+        found = screening.all_flags(self.first)
+        return {code: each for code in FlagCode if (each := screening.of_code(found, code))}
 
     @property
     def risk(self) -> Risk:
