@@ -9,7 +9,8 @@ class GovernanceConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from governance import checks  # noqa: F401  registers the system checks
+        # One registers the system checks, the other hears what people change.
+        from governance import accounts, checks  # noqa: F401
         from governance.models import triggers
 
         # SQLite rebuilds a table to alter it and drops its triggers without a word.

@@ -68,6 +68,17 @@ def remove(workspace_id: str, user_id: int, *, cause: Cause) -> None:
     member.delete()
 
 
+def workspaces_of(user: User) -> list[str]:
+    """The ids of the workspaces a person is in."""
+    return list(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
+
+
+def note_account(workspace_id: str, user: User, action: str, *, cause: Cause) -> None:
+    """Note what a member changed about their account."""
+    walls.enter(workspace_id)
+    _note(workspace_id, action, user, cause)
+
+
 def _check_roles(roles: Iterable[str]) -> list[str]:
     """The roles in their own order, each once."""
     asked = set(roles)

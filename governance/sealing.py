@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import os
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -120,6 +121,19 @@ def destroy(key_ids: list[int], *, now_ms: int) -> None:
 def workspace_digest(workspace_id: str, value: Any) -> str:
     """Keyed SHA-256 under the workspace's key: for fingerprints, and for what holds no words."""
     return hmac.new(_workspace_key(workspace_id), canonical_json(value), hashlib.sha256).hexdigest()
+
+
+def seal_secret(text: str) -> str:
+    """A secret of the installation, such as what an authenticator app shares, as text to keep."""
+    return b64encode(_encrypt(_master_key("secret"), text.encode(), b"secret")).decode()
+
+
+def open_secret(sealed: str) -> str:
+    """What ``seal_secret`` was given.
+
+    Raises: ValueError if it was altered.
+    """
+    return _decrypt(_master_key("secret"), b64decode(sealed), b"secret").decode()
 
 
 def audit_mac(value: Any) -> str:

@@ -7,13 +7,13 @@ with the variable's name and what was expected.
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from memorywire_site import databases
+from memorywire_site import databases, mail
 
 _PACKAGE = Path(__file__).resolve().parent
 PROJECT = _PACKAGE.parent
@@ -75,6 +75,27 @@ class Environment(BaseSettings):
 
     Empty: everything in one process.
     """
+
+    email_url: str = ""
+    """How mail is sent: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.
+
+    smtp+plain://host:25 for a relay on the same machine. Empty: none is sent.
+    """
+
+    email_from: str = "memorywire@localhost"
+    """The sender of mail."""
+
+    oidc_url: str = ""
+    """The OpenID Connect provider: its address before /.well-known/. Empty: passwords only."""
+
+    oidc_client_id: str = ""
+    """What the provider calls this server."""
+
+    oidc_client_secret: str = ""
+    """What this server proves itself to the provider with."""
+
+    oidc_name: str = "single sign-on"
+    """What the log-in page calls it."""
 
     store_urls: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Stores, separated by commas, the primary first. Empty: sqlite-vec in the data folder."""
@@ -142,6 +163,20 @@ class Environment(BaseSettings):
             databases.postgresql(value)
         return value
 
+    @field_validator("email_url")
+    @classmethod
+    def _is_a_mail_server(cls, value: str) -> str:
+        mail.server(value)
+        return value
+
+    @model_validator(mode="after")
+    def _oidc_is_whole(self) -> Self:
+        parts = (self.oidc_url, self.oidc_client_id, self.oidc_client_secret)
+        if any(parts) and not all(parts):
+            msg = "MEMORYWIRE_OIDC_URL, _CLIENT_ID and _CLIENT_SECRET go together"
+            raise ValueError(msg)
+        return self
+
     @field_validator("redis_url")
     @classmethod
     def _is_a_redis(cls, value: str) -> str:
@@ -169,13 +204,14 @@ class Environment(BaseSettings):
         return self.address.startswith("https://")
 
 
+def _variable(where: tuple[int | str, ...]) -> str:
+    return f"MEMORYWIRE_{'_'.join(map(str, where)).upper()}: " if where else ""
+
+
 def load() -> Environment:
     """Read the environment, or stop the start with one line per wrong variable."""
     try:
         return Environment()
     except ValidationError as error:
-        lines = [
-            f"MEMORYWIRE_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"
-            for item in error.errors()
-        ]
+        lines = [f"{_variable(item['loc'])}{item['msg']}" for item in error.errors()]
         sys.exit("The settings are wrong. See docs/settings.md.\n" + "\n".join(lines))

@@ -2,7 +2,16 @@
 
 from csp.constants import NONE, SELF
 
-from memorywire_site import __version__, databases, environment, logs, secret_files, shared
+from memorywire_site import (
+    __version__,
+    databases,
+    environment,
+    log_in,
+    logs,
+    mail,
+    secret_files,
+    shared,
+)
 
 ENVIRONMENT = environment.load()
 VERSION = __version__
@@ -35,6 +44,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    *log_in.APPS,
     "django_htmx",
     "csp",
     "governance",
@@ -51,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "governance.api.answering.complete",
@@ -95,9 +106,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "login"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "queue"
-LOGOUT_REDIRECT_URL = "login"
+globals().update(log_in.settings_of(ENVIRONMENT))
+
+globals().update(mail.server(ENVIRONMENT.email_url))
+DEFAULT_FROM_EMAIL = ENVIRONMENT.email_from
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
 from pytest_django.fixtures import Settings
@@ -65,6 +66,7 @@ def settle_all() -> None:
     stores_runtime.wait(outbox.flush())
     stores_runtime.wait(recall_tracking.flush())
     stores_runtime.close()
+    cache.clear()  # how often whom tried to log in
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Literal
 
 from django import template
+from django.forms import BoundField
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -17,6 +19,27 @@ def icon(name: str, kind: str = "") -> SafeString:
         '<svg class="icon{}" viewBox="0 0 16 16" aria-hidden="true"><use href="#i-{}"/></svg>',
         f" icon--{kind}" if kind else "",
         name,
+    )
+
+
+@register.simple_tag
+def control(field: BoundField, label: str = "", hint: str = "") -> SafeString:
+    """One field of a Django form, with its label, its hint and what is wrong with it."""
+    name = field.html_name
+    described = [f"p-{name}"] * bool(field.errors) + [f"h-{name}"] * bool(hint)
+    attributes: dict[str, str | bool] = {"class": "input", "id": f"f-{name}", "placeholder": False}
+    if described:
+        attributes["aria-describedby"] = " ".join(described)
+    if field.errors:
+        attributes |= {"aria-invalid": "true", "autofocus": True}
+    return render_to_string(
+        "forms/_control.html",
+        {
+            "field": field,
+            "label": label or field.label,
+            "hint": hint,
+            "widget": field.as_widget(attrs=attributes),
+        },
     )
 
 

@@ -151,7 +151,7 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=401)  # live.js knows where it is and goes to log in itself
     htmx = is_htmx(request)
     back = request.htmx.current_url_abs_path if htmx else request.get_full_path()  # type: ignore[attr-defined]
-    address = f"{reverse('login')}?{urlencode({'next': back or reverse('queue')})}"
+    address = f"{reverse('account_login')}?{urlencode({'next': back or reverse('queue')})}"
     return HttpResponseClientRedirect(address) if htmx else HttpResponseRedirect(address)
 
 

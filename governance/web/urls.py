@@ -1,19 +1,21 @@
 """Addresses of the pages."""
 
-from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from governance.web import audit_views, key_views, member_views, memory_views, rule_views, views
+from governance.web import (
+    account_urls,
+    audit_views,
+    key_views,
+    member_views,
+    memory_views,
+    rule_views,
+    views,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="queue")),
-    path(
-        "login",
-        LoginView.as_view(template_name="login.html", redirect_authenticated_user=True),
-        name="login",
-    ),
-    path("logout", LogoutView.as_view(), name="logout"),
+    *account_urls.urlpatterns,
     path("queue", views.queue, name="queue"),
     path("queue/changes", views.queue_changes, name="queue_changes"),
     path("proposals/<str:review_id>", views.proposal, name="proposal"),

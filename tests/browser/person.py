@@ -16,7 +16,7 @@ class Person:
         self._client = httpx.Client(
             base_url=address, headers={"Origin": address, "Referer": f"{address}/"}, timeout=30
         )
-        form = {**self._hidden("/login"), "username": email, "password": password}
+        form = {**self._hidden("/login"), "login": email, "password": password}
         self._client.post("/login", data=form)
         assert self._client.get("/queue").status_code == 200, "the log-in was refused"
 

@@ -40,7 +40,11 @@ class Screen:
 
 #: Addresses that answer with no page of their own: they act, redirect, or fill a part of a page.
 NO_PAGES = frozenset(
-    {"logout", "queue_changes", "decide", "revoke_key", "audit_export", "remove_member"}
+    {
+        *("queue_changes", "decide", "revoke_key", "audit_export", "remove_member"),
+        *("openid_connect_login", "openid_connect_callback", "mfa_index"),
+        "mfa_download_recovery_codes",
+    }
 )
 
 

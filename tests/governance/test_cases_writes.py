@@ -165,7 +165,7 @@ def test_c49_nothing_a_procedure_names_is_imported_or_run() -> None:
 
 def logged_in(world: World) -> Client:
     client = Client()
-    client.post("/login", {"username": world.reviewer.email, "password": PASSWORD})
+    client.post("/login", {"login": world.reviewer.email, "password": PASSWORD})
     return client
 
 

@@ -20,7 +20,7 @@ HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/queue"}
 
 def logged_in(person: User) -> Client:
     client = Client(raise_request_exception=False)
-    answer = client.post("/login", {"username": person.email, "password": PASSWORD})
+    answer = client.post("/login", {"login": person.email, "password": PASSWORD})
     assert answer.status_code == 302
     return client
 
@@ -64,7 +64,7 @@ def test_who_may_see_a_page(world: World, address: str, who: str, status: int) -
 
 
 def test_an_address_logs_in_however_it_is_capitalised(world: World) -> None:
-    form = {"username": world.reviewer.email.upper(), "password": PASSWORD}
+    form = {"login": world.reviewer.email.upper(), "password": PASSWORD}
     assert Client().post("/login", form).status_code == 302
 
 

@@ -110,7 +110,7 @@ def test_a_secret_in_every_field_leaves_no_trace(
     world.post("/v0/recall", {"agent_id": SECRET, "query": SECRET, "filter": {"$no": SECRET}})
     world.get(f"/v0/operations/{SECRET}?wait={SECRET}")
     world.client.get(f"/{SECRET}?{SECRET}", headers={"Host": SECRET, "Cookie": SECRET})
-    world.client.post("/login", {"username": SECRET, "password": SECRET})
+    world.client.post("/login", {"login": SECRET, "password": SECRET})
     world.client.force_login(world.reviewer)
     world.client.get(f"/audit?cursor={SECRET}")
     world.client.post(f"/proposals/{SECRET}/decision", {"verdict": SECRET, "reason": SECRET})

@@ -1,4 +1,4 @@
-"""``manage.py member add|list|remove``: people and their roles. The page /members does the same."""
+"""``manage.py member …``: people, their roles, and the way back in for who is locked out."""
 
 import getpass
 import secrets
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
-from governance import audit, execution, members
+from governance import accounts, audit, execution, members
 from governance.clock import now_ms
 from governance.errors import GovernanceError
 from governance.management.commands.apikey import find_workspace
@@ -34,13 +34,23 @@ class Command(BaseCommand):
             "--ask-password", action="store_true", help="type it; default: a random one"
         )
         actions.add_parser("list", help="all members and their roles")
+        link = actions.add_parser("reset-link", help="a link to choose a new password, to pass on")
+        link.add_argument("email")
+        off = actions.add_parser("drop-second-factor", help="for who lost app and codes")
+        off.add_argument("email")
         remove = actions.add_parser("remove", help="take a person out of the workspace")
         remove.add_argument("email")
 
     def handle(self, *, action: str, **options: Any) -> None:
         workspace = find_workspace(options["workspace"])
-        handler = {"add": self._add, "list": self._list, "remove": self._remove}[action]
-        handler(workspace, options)
+        handlers = {
+            "add": self._add,
+            "list": self._list,
+            "remove": self._remove,
+            "reset-link": self._reset_link,
+            "drop-second-factor": self._drop_second_factor,
+        }
+        handlers[action](workspace, options)
 
     def _add(self, workspace: Workspace, options: dict[str, Any]) -> None:
         email, roles = options["email"], [item.strip() for item in options["roles"].split(",")]
@@ -72,6 +82,22 @@ class Command(BaseCommand):
             kind = "service account" if membership.user.is_service else ", ".join(membership.roles)
             self.stdout.write(f"{membership.user.email}  {membership.user.name}  {kind}")
 
+    def _reset_link(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        user = _find_person(workspace, options["email"])
+        _written(lambda: _note(workspace, user, "account.reset_link_made"))
+        self.stderr.write("Whoever opens it chooses the password: pass it on to nobody else.")
+        self.stdout.write(accounts.reset_link(user))
+
+    def _drop_second_factor(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        user = _find_person(workspace, options["email"])
+
+        def drop() -> None:
+            accounts.drop_second_factor(user)
+            _note(workspace, user, "account.second_factor_removed")
+
+        _written(drop)
+        self.stdout.write(f"{user.email} now logs in by password alone.")
+
     def _remove(self, workspace: Workspace, options: dict[str, Any]) -> None:
         email = options["email"]
         user = User.objects.filter(email__iexact=email).first()
@@ -81,6 +107,19 @@ class Command(BaseCommand):
 
         _written(remove)
         self.stdout.write(f"{email} is no longer a member of {workspace.slug}.")
+
+
+def _find_person(workspace: Workspace, email: str) -> User:
+    found = User.objects.filter(
+        email__iexact=email, membership__workspace=workspace, is_service=False
+    ).first()
+    if found is None:
+        raise CommandError(f"{email} is no member of {workspace.slug}; 'member list' shows them.")
+    return found
+
+
+def _note(workspace: Workspace, user: User, action: str) -> None:
+    members.note_account(workspace.pk, user, action, cause=_cause())
 
 
 def _written(change: Callable[[], T]) -> T:
