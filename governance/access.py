@@ -106,15 +106,27 @@ def membership_of(user: User) -> Membership:
 
     Raises: NotAllowed if they are a member of none.
     """
-    membership = (
-        Membership.objects.filter(user=user, user__is_active=True)
-        .select_related("workspace", "user")
-        .order_by("pk")
-        .first()
-    )
-    if membership is None:
+    theirs = memberships_of(user)
+    if not theirs:
         raise NotAllowed("You are not a member of any workspace.", code="no_workspace")
-    return membership
+    current = (each for each in theirs if each.workspace_id == each.user.current_workspace_id)
+    return next(current, theirs[0])
+
+
+def memberships_of(user: User) -> list[Membership]:
+    """Every workspace a person is in, the first they came into first; one query."""
+    found = Membership.objects.filter(user=user, user__is_active=True)
+    return list(found.select_related("workspace", "user").order_by("pk"))
+
+
+def work_in(user: User, workspace_id: str) -> None:
+    """Let a person see the pages of another of their workspaces from now on.
+
+    Raises: NotFound if they are no member of it.
+    """
+    if workspace_id not in {each.workspace_id for each in memberships_of(user)}:
+        raise NotFound("There is no such workspace.")
+    User.objects.filter(pk=user.pk).update(current_workspace=workspace_id)
 
 
 def enter(user: User) -> Membership:
@@ -137,7 +149,7 @@ def check_role(membership: Membership, *roles: Role) -> None:
 
 
 def access_review(membership: Membership, review_id: str) -> Review:
-    """A review of the member's workspace, with its operation.
+    """A review of the member's workspace and agents, with its operation.
 
     Raises: NotFound, whether it is missing or another's.
     """
@@ -146,7 +158,7 @@ def access_review(membership: Membership, review_id: str) -> Review:
         .select_related("operation__api_key", "operation__proposer", "operation__seal_key")
         .first()
     )
-    if review is None:
+    if review is None or not membership.sees(review.operation.agent_id):
         raise NotFound("There is no such proposal.")
     return review
 

@@ -5,6 +5,7 @@ person changes about their own account is in the audit log of every workspace th
 """
 
 import logging
+from dataclasses import dataclass
 from smtplib import SMTPException
 from typing import Any
 
@@ -19,9 +20,11 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed, auth
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
+from django.core.mail import send_mail
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from governance import execution, members, sealing
@@ -115,6 +118,31 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """
         log.warning("log-in by OpenID Connect failed: %s", problem.get("exception"))
         raise ImmediateHttpResponse(redirect("socialaccount_login_error"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationMail:
+    """What the mail to an invited person says."""
+
+    email: str
+    link: str
+    inviter: str
+    workspace: str
+
+
+def send_invitation(mail: InvitationMail) -> None:
+    """Send it, where mail is sent; what cannot be sent is in the log, and the link on the page."""
+    if not settings.ENVIRONMENT.email_url:
+        return
+    try:
+        send_mail(
+            f"memorywire: {mail.inviter} invites you".replace("\n", " ").replace("\r", " "),
+            render_to_string("email/invitation.txt", {"mail": mail}),
+            settings.DEFAULT_FROM_EMAIL,
+            [mail.email],
+        )
+    except (OSError, SMTPException):
+        log.exception("an invitation could not be mailed")
 
 
 def reset_link(user: User) -> str:

@@ -34,6 +34,12 @@ def of_workspace(workspace_id: str) -> list[ApiKey]:
     return list(keys.select_related("owner", "successor").order_by("-created_at_ms", "-pk"))
 
 
+def valid(workspace_id: str, *, now_ms: int) -> list[ApiKey]:
+    """Every key that opens something now; one query."""
+    unrevoked = ApiKey.objects.filter(workspace_id=workspace_id, revoked_at_ms__isnull=True)
+    return [key for key in unrevoked if key.is_valid(now_ms=now_ms)]
+
+
 def of_id(workspace_id: str, key_id: str) -> ApiKey:
     """One key.
 
@@ -115,6 +121,13 @@ def revoke(workspace_id: str, key_id: str, *, cause: Cause) -> ApiKey:
         key.save(update_fields=["revoked_at_ms"])
         audit.note(workspace_id, "apikey.revoked", _facts(key), cause=cause)
     return key
+
+
+def revoke_all_of(workspace_id: str, owner_id: int, *, cause: Cause) -> None:
+    """Stop every key that one person or service account answers for."""
+    mine = ApiKey.objects.filter(workspace_id=workspace_id, owner_id=owner_id)
+    for key in mine.filter(revoked_at_ms__isnull=True):
+        revoke(workspace_id, key.pk, cause=cause)
 
 
 def limit(workspace_id: str, key_id: str, *, calls_per_minute: int | None, cause: Cause) -> ApiKey:

@@ -4,11 +4,14 @@ The command ``member`` and the page /members both come here.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from governance import audit, walls
 from governance.audit import Cause
 from governance.errors import Conflict, FieldError, Invalid, NotFound
 from governance.models import Membership, Role, User
+from stores.wire import limits
 
 
 def of_workspace(workspace_id: str) -> list[Membership]:
@@ -28,32 +31,60 @@ def access_member(workspace_id: str, user_id: int) -> Membership:
     raise NotFound("There is no such member.")
 
 
-def add(workspace_id: str, user: User, roles: Sequence[str], *, cause: Cause) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a person may do in a workspace. ``agents`` None: as to every agent."""
+
+    roles: Sequence[str]
+    agents: Sequence[str] | None = None
+
+    def checked(self) -> "Part":
+        """The same, its roles in their own order.
+
+        Raises: Invalid (a role there is not, agents where more than reviewing is allowed).
+        """
+        part = Part(roles=_check_roles(self.roles), agents=self.agents)
+        if part.agents is not None:
+            _check_agents(part)
+        return part
+
+    def facts(self) -> dict[str, Any]:
+        """For the audit log."""
+        limited = {} if self.agents is None else {"agents": list(self.agents)}
+        return {"roles": list(self.roles), **limited}
+
+
+def add(workspace_id: str, user: User, part: Part, *, cause: Cause) -> None:
     """Make a person a member.
 
-    Raises: Invalid (a role there is not).
+    Raises: Invalid (``Part.checked``), Conflict (they are one).
     """
     walls.enter(workspace_id)
-    known = _check_roles(roles)
-    Membership.objects.create(workspace_id=workspace_id, user=user, roles=known)
-    _note(workspace_id, "member.added", user, cause, roles=known)
+    checked = part.checked()
+    if Membership.objects.filter(workspace_id=workspace_id, user=user).exists():
+        raise Conflict("They are a member already.", code="member_exists")
+    Membership.objects.create(
+        workspace_id=workspace_id, user=user, roles=checked.roles, agents=checked.agents
+    )
+    _note(workspace_id, "member.added", user, cause, **checked.facts())
 
 
-def change_roles(workspace_id: str, user_id: int, roles: Sequence[str], *, cause: Cause) -> None:
-    """Give a member these roles and no others; none: they keep their account and see nothing.
+def change(workspace_id: str, user_id: int, part: Part, *, cause: Cause) -> None:
+    """Give a member this part and no other; no role: they keep their account and see nothing.
 
-    Raises: NotFound, Invalid (a role there is not), Conflict (the last admin).
+    Raises: NotFound, Invalid (``Part.checked``), Conflict (the last admin).
     """
     walls.enter(workspace_id)
     member = access_member(workspace_id, user_id)
-    known, before = _check_roles(roles), member.roles
-    if Role.ADMIN not in known:
+    after, before = part.checked(), Part(roles=member.roles, agents=member.agents)
+    if Role.ADMIN not in after.roles:
         _check_not_the_last_admin(member)
-    if known == before:
+    if after == before:
         return
-    member.roles = known
-    member.save(update_fields=["roles"])
-    _note(workspace_id, "member.changed", member.user, cause, roles=known, before=before)
+    member.roles, member.agents = after.roles, after.agents
+    member.save(update_fields=["roles", "agents"])
+    told = {**after.facts(), "before": before.facts()}
+    _note(workspace_id, "member.changed", member.user, cause, **told)
 
 
 def remove(workspace_id: str, user_id: int, *, cause: Cause) -> None:
@@ -64,7 +95,8 @@ def remove(workspace_id: str, user_id: int, *, cause: Cause) -> None:
     walls.enter(workspace_id)
     member = access_member(workspace_id, user_id)
     _check_not_the_last_admin(member)
-    _note(workspace_id, "member.removed", member.user, cause, before=member.roles)
+    before = Part(roles=member.roles, agents=member.agents).facts()
+    _note(workspace_id, "member.removed", member.user, cause, before=before)
     member.delete()
 
 
@@ -89,6 +121,18 @@ def _check_roles(roles: Iterable[str]) -> list[str]:
     return [role.value for role in Role if role.value in asked]
 
 
+def _check_agents(part: Part) -> None:
+    agents = part.agents or ()
+    message = ""
+    if list(part.roles) != [Role.REVIEWER]:
+        message = "Only who reviews, and nothing more, can be kept to some agents."
+    elif not agents or max(map(len, agents)) > limits.AGENT_ID_MAX:
+        message = f"Name at least one agent, each of up to {limits.AGENT_ID_MAX} characters."
+    if message:
+        problem = FieldError(field="agents", code="agents_invalid", message=message)
+        raise Invalid(message, errors=(problem,))
+
+
 def _check_not_the_last_admin(member: Membership) -> None:
     # On a database with many writers the rows are locked, so that two admins cannot both leave.
     everybody = Membership.objects.select_for_update().filter(
@@ -102,5 +146,5 @@ def _check_not_the_last_admin(member: Membership) -> None:
         )
 
 
-def _note(workspace_id: str, action: str, user: User, cause: Cause, **facts: list[str]) -> None:
+def _note(workspace_id: str, action: str, user: User, cause: Cause, **facts: Any) -> None:
     audit.note(workspace_id, action, {"member": user.email, **facts}, cause=cause)

@@ -1,11 +1,12 @@
 """Browsing memories for people: search, one memory, its history. Reads only."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Q
 
 from governance.errors import NotFound
-from governance.models import EndReason, Memory, MemoryVersion
+from governance.models import EndReason, Membership, Memory, MemoryVersion
 from governance.models.memory import MemoryQuerySet
 from stores.protocol import PENDING_APPROVAL
 
@@ -29,12 +30,16 @@ class Search:
     """One of ``STATES``."""
     words: str = ""
     """Each must stand somewhere in the text, in any case and order."""
+    agents: Collection[str] | None = None
+    """Only these agents' are there at all; None: every agent's."""
 
     def rows(self, workspace_id: str, *, now_ms: int) -> MemoryQuerySet:
         asked = {"agent_id": self.agent_id, "user_id": self.user_id, "type": self.type}
         rows = Memory.objects.filter(
             workspace_id=workspace_id, **{name: value for name, value in asked.items() if value}
         )
+        if self.agents is not None:
+            rows = rows.filter(agent_id__in=self.agents)
         for word in self.words.split():
             rows = rows.filter(content__icontains=word)
         return _in_state(rows, self.state, now_ms=now_ms)
@@ -101,13 +106,13 @@ def newer(
     return list(rows.order_by("created_at", "pk")[:limit])[::-1]
 
 
-def access_memory(workspace_id: str, memory_id: str) -> Memory:
-    """A memory of a workspace, whatever became of it.
+def access_memory(membership: Membership, memory_id: str) -> Memory:
+    """A memory of the member's workspace and agents, whatever became of it.
 
     Raises: NotFound, whether it is missing or another's.
     """
-    memory = Memory.objects.filter(workspace_id=workspace_id, pk=memory_id).first()
-    if memory is None:
+    memory = Memory.objects.filter(workspace_id=membership.workspace_id, pk=memory_id).first()
+    if memory is None or not membership.sees(memory.agent_id):
         raise NotFound("There is no such memory.")
     return memory
 

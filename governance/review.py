@@ -4,9 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from governance import sealing
 from governance.known import Known, about
-from governance.models import Memory, Operation, OperationKind, Review, ReviewStatus, Risk
+from governance.models import (
+    Membership,
+    Memory,
+    Operation,
+    OperationKind,
+    Review,
+    ReviewStatus,
+    Risk,
+)
 from governance.models.insert import insert
 from governance.screening import FlagCode
 from stores.wire import ForgetRequest, MergeRequest, RememberRequest
@@ -133,18 +143,27 @@ def _digest(review: Review, targets: Sequence[Memory], known: Known) -> str:
     )
 
 
-def queue(workspace_id: str, *, limit: int = 200) -> list[Review]:
-    """What waits in a workspace, the most risk and then the oldest first; one query."""
+def queue(membership: Membership, *, limit: int = 200) -> list[Review]:
+    """What waits for a member to see, the most risk and then the oldest first; one query."""
     return list(
-        Review.objects.filter(workspace_id=workspace_id, status=ReviewStatus.PENDING)
+        _waiting(membership)
         .select_related("operation__api_key", "operation__seal_key", "operation__proposer")
         .order_by("risk", "created_at_ms", "pk")[:limit]
     )
 
 
-def waiting(workspace_id: str) -> int:
-    """How many proposals wait in a workspace."""
-    return Review.objects.filter(workspace_id=workspace_id, status=ReviewStatus.PENDING).count()
+def waiting(membership: Membership) -> int:
+    """How many proposals wait that a member sees."""
+    return _waiting(membership).count()
+
+
+def _waiting(membership: Membership) -> QuerySet[Review]:
+    reviews = Review.objects.filter(
+        workspace_id=membership.workspace_id, status=ReviewStatus.PENDING
+    )
+    if membership.agents is None:
+        return reviews
+    return reviews.filter(operation__agent_id__in=membership.agents)
 
 
 def proposers(operation: Operation) -> set[int | None]:

@@ -1,6 +1,6 @@
 """Reading the log: rows by sequence, all or those that meet a filter, and the words of one row."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from governance import sealing
 from governance.errors import NotFound
-from governance.models import AuditHead, AuditRow
+from governance.models import AuditHead, AuditRow, Membership
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Filter:
     review_id: str = ""
     from_ms: int | None = None
     before_ms: int | None = None
+    agents: Collection[str] | None = None
+    """Only rows about these agents are there at all; None: every row."""
 
     @property
     def is_empty(self) -> bool:
@@ -38,7 +40,8 @@ class Filter:
             "at_ms__lt": self.before_ms,
         }
         asked = {name: value for name, value in parts.items() if value not in {"", None}}
-        return Q(**asked) & self._actor()
+        theirs = Q() if self.agents is None else Q(agent_id__in=self.agents)
+        return Q(**asked) & self._actor() & theirs
 
     def _actor(self) -> Q:
         kind, colon, actor_id = self.actor.partition(":")
@@ -89,17 +92,17 @@ def of_memory(workspace_id: str, memory_id: str) -> Iterator[AuditRow]:
     return _rows(workspace_id, Filter(memory_id=memory_id)).order_by("sequence").iterator()
 
 
-def access_row(workspace_id: str, sequence: int) -> AuditRow:
-    """One row of a workspace, with the key of its words.
+def access_row(membership: Membership, sequence: int) -> AuditRow:
+    """One row of the member's workspace and agents, with the key of its words.
 
     Raises: NotFound, whether it is missing or another's.
     """
     row = (
-        AuditRow.objects.filter(workspace_id=workspace_id, sequence=sequence)
+        AuditRow.objects.filter(workspace_id=membership.workspace_id, sequence=sequence)
         .select_related("seal_key")
         .first()
     )
-    if row is None:
+    if row is None or not membership.sees(row.agent_id):
         raise NotFound("There is no such row.")
     return row
 

@@ -4,6 +4,7 @@ from governance.models.access import ApiKey, Membership, Role, Scope, User, Work
 from governance.models.audit import AuditHead, AuditRow
 from governance.models.delivery import Delivery
 from governance.models.idempotency import IdempotencyKey
+from governance.models.invitation import Invitation
 from governance.models.memory import EndReason, Memory, MemoryVector, MemoryVersion
 from governance.models.operation import Operation, OperationKind, OperationStatus
 from governance.models.recalled import Recalled
@@ -20,6 +21,7 @@ __all__ = [
     "Effect",
     "EndReason",
     "IdempotencyKey",
+    "Invitation",
     "Membership",
     "Memory",
     "MemoryVector",

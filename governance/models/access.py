@@ -30,6 +30,10 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=150, blank=True)
+    current_workspace = models.ForeignKey(
+        "Workspace", on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    """The one of their workspaces whose pages they see; null: the first they came into."""
     is_service = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -81,6 +85,8 @@ class Membership(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE)
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     roles = ExactJsonField(default=list)
+    agents = ExactJsonField(null=True)
+    """Agents whose proposals, memories and audit rows a reviewer sees; null: every agent's."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="one_membership")]
@@ -90,6 +96,10 @@ class Membership(models.Model):
 
     def has(self, *roles: Role) -> bool:
         return any(role.value in self.roles for role in roles)
+
+    def sees(self, agent_id: str) -> bool:
+        """Whether what this agent does is shown to them."""
+        return self.agents is None or agent_id in self.agents
 
 
 class Scope(models.TextChoices):

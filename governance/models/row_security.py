@@ -10,8 +10,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 _HERE = "current_setting('memorywire.workspace', true)"
 _BY_WORKSPACE = (
     "governance_apikey", "governance_auditrow", "governance_delivery", "governance_idempotencykey",
-    "governance_memory", "governance_operation", "governance_review", "governance_rule",
-    "governance_sealkey",
+    "governance_invitation", "governance_memory", "governance_operation", "governance_review",
+    "governance_rule", "governance_sealkey",
 )  # fmt: skip
 #: Tables whose rows belong to a row that has a workspace: the column that names it, and its table.
 _BY_PARENT = {

@@ -28,8 +28,7 @@ def control(field: BoundField, label: str = "", hint: str = "") -> SafeString:
     name = field.html_name
     described = [f"p-{name}"] * bool(field.errors) + [f"h-{name}"] * bool(hint)
     attributes: dict[str, str | bool] = {"class": "input", "id": f"f-{name}", "placeholder": False}
-    if described:
-        attributes["aria-describedby"] = " ".join(described)
+    attributes["aria-describedby"] = " ".join(described) or False  # False leaves it out
     if field.errors:
         attributes |= {"aria-invalid": "true", "autofocus": True}
     return render_to_string(

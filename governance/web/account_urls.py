@@ -35,6 +35,7 @@ urlpatterns: list[URLPattern] = [
         name="account_reset_password_from_key_done",
     ),
     path("account", account_views.own_account, name="account"),
+    path("account/workspace", account_views.work_in, name="work_in"),
     path("account/password", account.password_change, name="account_change_password"),
     path("account/password/first", account.password_set, name="account_set_password"),
     path("account/confirm", account.reauthenticate, name="account_reauthenticate"),

@@ -1,5 +1,7 @@
 """One's own account, and what stands in for allauth's pages where no mail can be sent."""
 
+from typing import cast
+
 from allauth.account import views as allauth_views
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -8,21 +10,41 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from governance import access
+from governance.errors import GovernanceError
+from governance.models import User
+from governance.web.members import refusal
 
 
 @never_cache
 @login_required
 def own_account(request: HttpRequest) -> HttpResponse:
     """Who is logged in, and the ways to their password and second factor."""
-    kinds = Authenticator.objects.filter(user=request.user)
+    person = cast(User, request.user)
+    kinds = Authenticator.objects.filter(user=person)
     has_app = kinds.filter(type=Authenticator.Type.TOTP).exists()
     codes = kinds.filter(type=Authenticator.Type.RECOVERY_CODES).first()
     context = {
-        "person": request.user,
+        "person": person,
         "has_app": has_app,
+        "memberships": access.memberships_of(person),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else 0,
     }
     return render(request, "account/account.html", context)
+
+
+@never_cache
+@require_POST
+@login_required
+def work_in(request: HttpRequest) -> HttpResponse:
+    """Go over to another of one's workspaces."""
+    try:
+        access.work_in(cast(User, request.user), request.POST.get("workspace", ""))
+    except GovernanceError as error:
+        return refusal(request, error)
+    return HttpResponseRedirect(reverse("queue"), status=303)
 
 
 def second_factor(request: HttpRequest) -> HttpResponse:

@@ -33,7 +33,7 @@ def audit_log(request: HttpRequest, membership: Membership) -> HttpResponse:
     said = _said(request.GET.dict())
     log = present.log(
         membership.workspace_id,
-        asked=_filter(said),
+        asked=_filter(said, membership),
         older_than=request.GET.get("cursor", ""),
         newer_than=request.GET.get("newer", ""),
     )
@@ -43,10 +43,12 @@ def audit_log(request: HttpRequest, membership: Membership) -> HttpResponse:
 @members_only
 def audit_row(request: HttpRequest, membership: Membership, sequence: int) -> HttpResponse:
     """The log from one row on, with that row opened; only what it says for htmx."""
-    row = audit.access_row(membership.workspace_id, sequence)
+    row = audit.access_row(membership, sequence)
     if is_htmx(request):
         return render(request, "audit/_detail.html", {"detail": present.detail(row)})
-    return _page(request, membership, present.log(membership.workspace_id, opened=row), {})
+    everything = _filter({}, membership)
+    log = present.log(membership.workspace_id, asked=everything, opened=row)
+    return _page(request, membership, log, {})
 
 
 @never_cache
@@ -77,7 +79,7 @@ def _note_export(request: HttpRequest) -> tuple[audit.Filter, str, int]:
     name = request.POST.get("format", "")
     if name not in _FORMATS:
         raise BadRequest(f"The format is one of {', '.join(_FORMATS)}.")
-    asked = _filter(said)
+    asked = _filter(said, membership)
     until = audit.head(membership.workspace_id)
     facts = {"format": name, "filter": said, "until": until}
     audit.note(membership.workspace_id, "audit.exported", facts, cause=cause(request, membership))
@@ -88,7 +90,7 @@ def _said(query: dict[str, str]) -> dict[str, str]:
     return {name: text for name in _ASKED if (text := query.get(name, "").strip())}
 
 
-def _filter(said: dict[str, str]) -> audit.Filter:
+def _filter(said: dict[str, str], membership: Membership) -> audit.Filter:
     """Raises: BadRequest if a day is none."""
     return audit.Filter(
         action=said.get("action", ""),
@@ -98,6 +100,7 @@ def _filter(said: dict[str, str]) -> audit.Filter:
         review_id=said.get("review", ""),
         from_ms=_day_ms(said.get("from", ""), plus_days=0),
         before_ms=_day_ms(said.get("to", ""), plus_days=1),
+        agents=membership.agents,
     )
 
 

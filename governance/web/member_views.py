@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from governance import members
+from governance import keys, members
+from governance.clock import now_ms
 from governance.models import Membership
 from governance.web.members import admin, cause, form, members_only, refused
 from governance.web.presenters import members as present
@@ -21,35 +22,46 @@ def _show(request: HttpRequest, membership: Membership, user_id: int) -> HttpRes
     """The list; after a refusal with the reason."""
     admin(membership)
     members.access_member(membership.workspace_id, user_id)
-    return _page(request, membership)
+    return _page(request, membership, refused_id=user_id)
 
 
 def _change_roles(request: HttpRequest, membership: Membership, user_id: int) -> HttpResponse:
     admin(membership)
-    members.change_roles(
-        membership.workspace_id,
-        user_id,
-        request.POST.getlist("roles"),
-        cause=cause(request, membership),
-    )
+    part = part_of(request)
+    members.change(membership.workspace_id, user_id, part, cause=cause(request, membership))
     return _saved(user_id)
 
 
 def _remove(request: HttpRequest, membership: Membership, user_id: int) -> HttpResponse:
     admin(membership)
-    members.remove(membership.workspace_id, user_id, cause=cause(request, membership))
+    why = cause(request, membership)
+    members.remove(membership.workspace_id, user_id, cause=why)
+    if request.POST.get("keys") == "revoke":
+        keys.revoke_all_of(membership.workspace_id, user_id, cause=why)
     return _saved(user_id)
+
+
+def part_of(request: HttpRequest) -> members.Part:
+    """Roles and agents as a form says them; no agent named means every agent."""
+    lines = [line.strip() for line in request.POST.get("agents", "").splitlines()]
+    agents = [line for line in lines if line] or None
+    return members.Part(roles=request.POST.getlist("roles"), agents=agents)
 
 
 change_roles = form(_show, _change_roles)
 remove = form(_show, _remove)
 
 
-def _page(request: HttpRequest, membership: Membership) -> HttpResponse:
+def _page(
+    request: HttpRequest, membership: Membership, *, refused_id: int | None = None
+) -> HttpResponse:
     admin(membership)
     context = shell(membership, "members") | {
         "members": present.listed(membership),
         "refusal": refused(request),
+        "refused_id": refused_id,
+        "typed_agents": request.POST.get("agents", ""),
+        "invitations": present.invited(membership.workspace_id, now_ms=now_ms()),
         "saved": request.GET.get("saved", ""),
     }
     return render(request, "members/list.html", context)

@@ -25,6 +25,7 @@ def memory_list(request: HttpRequest, membership: Membership) -> HttpResponse:
         type=said.get("type", ""),
         state=said.get("state", ""),
         words=said.get("words", ""),
+        agents=membership.agents,
     )
     found = present.listed(
         membership.workspace_id,
@@ -45,7 +46,7 @@ def memory_list(request: HttpRequest, membership: Membership) -> HttpResponse:
 @members_only
 def memory(request: HttpRequest, membership: Membership, memory_id: str) -> HttpResponse:
     """One memory, whatever became of it."""
-    found = memory_search.access_memory(membership.workspace_id, memory_id)
+    found = memory_search.access_memory(membership, memory_id)
     shown = present.memory_page(found, now_ms=now_ms())
     return render(
         request, "memories/memory.html", shell(membership, "memories") | {"memory": shown}

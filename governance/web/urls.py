@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from governance.web import (
     account_urls,
     audit_views,
+    invitation_views,
     key_views,
     member_views,
     memory_views,
@@ -32,6 +33,13 @@ urlpatterns: list[URLPattern] = [
     path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke_key"),
     path("keys/<str:key_id>/limit", key_views.limit, name="limit_key"),
     path("members", member_views.member_list, name="members"),
+    path("members/invite", invitation_views.invite, name="invite"),
+    path(
+        "members/invitations/<str:invitation_id>/withdraw",
+        invitation_views.withdraw,
+        name="withdraw_invitation",
+    ),
+    path("invitations/<str:token>", invitation_views.invitation, name="invitation"),
     path("members/<int:user_id>", member_views.change_roles, name="change_member"),
     path("members/<int:user_id>/remove", member_views.remove, name="remove_member"),
     path("audit", audit_views.audit_log, name="audit"),

@@ -1,9 +1,13 @@
 """The Chromium that the browser tests and the screenshots share."""
 
+import base64
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from playwright.sync_api import Browser, Page, sync_playwright
 
 _FLAGS = [
@@ -27,6 +31,12 @@ def launched() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=_FLAGS)
         yield chromium
         chromium.close()
+
+
+def code_now(secret: str) -> str:
+    """What an authenticator app that was given the secret shows now."""
+    app = TOTP(base64.b32decode(secret), 6, SHA1(), 30, enforce_key_length=False)  # noqa: S303
+    return app.generate(int(time.time())).decode()
 
 
 def log_in(page: Page, email: str, password: str) -> None:

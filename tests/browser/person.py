@@ -6,7 +6,12 @@ from typing import Any, Self
 
 import httpx
 
+from tests.browser.chromium import code_now
+
 _FIELD = re.compile(r'name="(csrfmiddlewaretoken|shown)" value="([^"]+)"')
+
+_SECRET = re.compile(r'id="secret" readonly value="(\w+)"')
+_ADD = "/account/second-factor/add"
 
 
 class Person:
@@ -42,6 +47,13 @@ class Person:
 
     def reject(self, path: str, **fields: Any) -> None:
         self.decide(path, "reject", **fields)
+
+    def turn_on_the_app(self, password: str) -> None:
+        """Ask for a code at every log-in from now on."""
+        self.post("/account/confirm", "/account/confirm", password=password)
+        found = _SECRET.search(self._client.get(_ADD).text)
+        assert found, "no secret was shown"
+        assert self.post(_ADD, _ADD, code=code_now(found.group(1))).status_code == 302
 
     def post(self, path: str, shown_at: str, **fields: Any) -> httpx.Response:
         """Send a form of the page at ``shown_at`` to ``path``."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from benchmarks.local_server import LocalServer
-from tests.browser.chromium import log_in
+from tests.browser.chromium import code_now, log_in
 from tests.browser.stage import Login, Stage, admin_of, set_up
 
 #: Leads from the page as it is loaded to the state to look at.
@@ -42,6 +42,7 @@ class Screen:
 NO_PAGES = frozenset(
     {
         *("queue_changes", "decide", "revoke_key", "audit_export", "remove_member"),
+        *("withdraw_invitation", "work_in"),
         *("openid_connect_login", "openid_connect_callback", "mfa_index"),
         "mfa_download_recovery_codes",
     }
@@ -132,6 +133,53 @@ def _wrong_password(page: Page, stage: Stage) -> None:
     expect(page.get_by_role("alert")).to_be_visible()
 
 
+def _weak(page: Page, stage: Stage) -> None:
+    for field in page.locator("input[type=password]").all():
+        field.fill("password")
+    for field in page.get_by_label("Your name").all():
+        field.fill("Noor")
+    page.locator("form .btn--primary").click()
+    expect(page.locator(".problem").first).to_be_visible()
+
+
+_ADD = "/account/second-factor/add"
+_REMOVE = "/account/second-factor/remove"
+_NEW_CODES = "/account/recovery-codes/new"
+
+
+def _confirm(page: Page, stage: Stage) -> None:
+    """Who changes how they log in is asked for their password first."""
+    if "/account/confirm" in page.url:
+        page.get_by_label("Password").fill(stage.people["guarded"].password)
+        page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#secret")).to_be_visible()
+
+
+def _turn_on(page: Page, stage: Stage) -> None:
+    _confirm(page, stage)
+    page.get_by_label("Code from the app").fill(code_now(page.locator("#secret").input_value()))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_label("Codes")).to_be_visible()
+
+
+def _log_in_guarded(page: Page, stage: Stage) -> None:
+    login = stage.people["coded"]
+    log_in(page, login.email, login.password)
+    expect(page.get_by_role("textbox", name="Code")).to_be_visible()
+
+
+def _invite_nobody(page: Page, stage: Stage) -> None:
+    page.get_by_label("E-mail").fill("mei@example.com")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def _invite_another(page: Page, stage: Stage) -> None:
+    page.get_by_label("E-mail").fill("another@example.com")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.get_by_label("Link")).to_be_visible()
+
+
 def _make_a_key(page: Page, stage: Stage) -> None:
     page.get_by_label("Note").fill("made for a look")
     page.get_by_label("Every agent of the workspace").check()
@@ -170,8 +218,34 @@ def _open_row(page: Page, stage: Stage) -> None:
 
 
 _SCREENS = (
-    Screen("login", "login", "/login", who=""),
-    Screen("login-refused", "login", "/login", _wrong_password, who=""),
+    Screen("login", "account_login", "/login", who=""),
+    Screen("login-refused", "account_login", "/login", _wrong_password, who=""),
+    Screen("login-inactive", "account_inactive", "/login/inactive", who=""),
+    Screen("login-failed", "socialaccount_login_error", "/login/failed", who=""),
+    Screen("login-cancelled", "socialaccount_login_cancelled", "/login/cancelled", who=""),
+    Screen("logout", "account_logout", "/logout"),
+    Screen("password-reset", "account_reset_password", "/password/reset", who=""),
+    Screen("password-sent", "account_reset_password_done", "/password/reset/sent", who=""),
+    Screen("password-new", "account_reset_password_from_key", "{reset}", who=""),
+    Screen("password-weak", "account_reset_password_from_key", "{reset}", _weak, who=""),
+    Screen("password-bad-link", "account_reset_password_from_key", "/password/reset/1-x-y", who=""),
+    Screen("password-set", "account_reset_password_from_key_done", "/password/reset/done", who=""),
+    Screen("invitation", "invitation", "{invitation}", who=""),
+    Screen("invitation-refused", "invitation", "{invitation}", _weak, who=""),
+    Screen("invitation-other", "invitation", "{invitation}"),
+    Screen("account", "account", "/account", who="reviewer"),
+    Screen("account-password", "account_change_password", "/account/password", who="reviewer"),
+    Screen("account-first", "account_set_password", "/account/password/first", who="guarded"),
+    Screen("account-confirm", "account_reauthenticate", "/account/confirm", who="reviewer"),
+    Screen("account-app", "mfa_activate_totp", _ADD, _confirm, who="guarded"),
+    Screen("account-codes", "mfa_view_recovery_codes", _ADD, _turn_on, who="guarded"),
+    Screen(
+        "account-app-off", "mfa_deactivate_totp", "/account/second-factor/remove", who="guarded"
+    ),
+    Screen("account-on", "account", "/account", who="guarded"),
+    Screen("account-codes-new", "mfa_generate_recovery_codes", _NEW_CODES, who="guarded"),
+    Screen("account-confirm-code", "mfa_reauthenticate", "/account/confirm/code", who="guarded"),
+    Screen("login-code", "mfa_authenticate", "/login", _log_in_guarded, who=""),
     Screen("queue", "queue", "/queue"),
     Screen("queue-empty", "queue", "/queue", empty=True),
     Screen("queue-help", "queue", "/queue", _help),
@@ -225,6 +299,10 @@ _SCREENS = (
     Screen("key-rotated", "rotate_key", "/keys", _rotate_a_key),
     Screen("members", "members", "/members"),
     Screen("members-alone", "members", "/members", empty=True),
+    Screen("members-agents", "members", "/members", click("Agents…")),
+    Screen("member-invite", "invite", "/members/invite"),
+    Screen("member-invite-refused", "invite", "/members/invite", _invite_nobody),
+    Screen("member-invited", "invite", "/members/invite", _invite_another),
     Screen("members-refused", "change_member", "/members", _take_my_own_role),
     Screen("audit", "audit", "/audit"),
     Screen("audit-filtered", "audit", "/audit?memory={known}"),

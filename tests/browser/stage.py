@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.local_server import LocalServer
 from tests.browser.person import Person
@@ -81,14 +82,29 @@ def add_person(server: LocalServer, email: str, name: str, roles: str) -> Login:
     return Login(email=email, password=found.group(1))
 
 
+def path_of(address: str) -> str:
+    return urlsplit(address.strip()).path
+
+
 def set_up(stage: Stage) -> None:
     """Fill a workspace with one of everything, through the doors that agents and people use."""
     server = stage.server
     stage.people |= {
         "reviewer": add_person(server, "mei@example.com", "Mei Tanaka", "reviewer"),
         "auditor": add_person(server, "tomas@example.com", "Tomás Lind", "auditor"),
+        "coded": add_person(server, "ali@example.com", "Ali Öz", "reviewer"),
+        "guarded": add_person(server, "ines@example.com", "Inês Prado", "reviewer"),
     }
     server.manage("rule", "add", "clinic letters", "--effect", "review", "--source", "clinic.pdf")
+    stage.ids["reset"] = path_of(server.manage("member", "reset-link", "tomas@example.com"))
+    with stage.person("coded") as coded:
+        coded.turn_on_the_app(stage.people["coded"].password)
+    with stage.person("admin") as admin:
+        form = {"email": "noor@example.com", "roles": "reviewer", "agents": AGENT}
+        page = admin.post("/members/invite", "/members/invite", **form).text
+    found = re.search(r'id="link"[^>]* value="([^"]+)"', page)
+    assert found, page
+    stage.ids["invitation"] = path_of(found.group(1))
     _fill_the_queue(stage)
     _fill_the_past(stage)
 

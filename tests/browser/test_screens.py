@@ -23,7 +23,7 @@ _TABS = 45
 
 @pytest.fixture(scope="module")
 def theatre(browser: Browser) -> Iterator[Theatre]:
-    with started() as server:
+    with started(email_url="smtp+plain://127.0.0.1:1") as server:
         opened = Theatre(browser, server)
         yield opened
         opened.close()

@@ -5,11 +5,6 @@ from io import StringIO
 
 import pytest
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import (
-    format_hotp_value,
-    hotp_value,
-    yield_hotp_counters_from_time,
-)
 from django.core import mail
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
@@ -18,6 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from pytest_django.fixtures import Settings
 
 from governance.models import AuditRow, Role, User
+from tests.browser.chromium import code_now
 from tests.permissions import browser
 from tests.world import PASSWORD, World, add_person
 
@@ -39,14 +35,6 @@ def is_in(client: Client) -> bool:
     return client.get("/account").status_code == 200
 
 
-def code_of(person: User) -> str:
-    secret = Authenticator.objects.get(user=person, type="totp").wrap()
-    from governance import sealing
-
-    text = sealing.open_secret(secret.instance.data["secret"])
-    return format_hotp_value(hotp_value(text, next(iter(yield_hotp_counters_from_time()))))
-
-
 def second_factor_on(client: Client, person: User) -> list[str]:
     """Turns it on as a person would; the recovery codes."""
     page = client.get("/account/second-factor/add")
@@ -55,7 +43,7 @@ def second_factor_on(client: Client, person: User) -> list[str]:
         page = client.get("/account/second-factor/add")
     secret = re.search(r'id="secret" readonly value="(\w+)"', page.content.decode())
     assert secret, page.content
-    code = format_hotp_value(hotp_value(secret[1], next(iter(yield_hotp_counters_from_time()))))
+    code = code_now(secret[1])
     answer = client.post("/account/second-factor/add", {"code": code}, follow=True)
     listed = re.search(r'aria-label="Codes">(.*?)</pre>', answer.content.decode(), re.DOTALL)
     assert listed, answer.content

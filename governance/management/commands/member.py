@@ -29,6 +29,9 @@ class Command(BaseCommand):
         add.add_argument(
             "--roles", default=Role.REVIEWER, help=f"with commas: {','.join(Role.values)}"
         )
+        add.add_argument(
+            "--agents", default="", help="keep a reviewer to these, with commas; default: all"
+        )
         add.add_argument("--name", default="")
         add.add_argument(
             "--ask-password", action="store_true", help="type it; default: a random one"
@@ -54,6 +57,8 @@ class Command(BaseCommand):
 
     def _add(self, workspace: Workspace, options: dict[str, Any]) -> None:
         email, roles = options["email"], [item.strip() for item in options["roles"].split(",")]
+        agents = options["agents"]
+        part = members.Part(roles=roles, agents=agents.split(",") if agents else None)
         try:
             validate_email(email)
         except ValidationError as error:
@@ -66,9 +71,9 @@ class Command(BaseCommand):
             if user is None:
                 user = User.objects.create_user(email, password, name=options["name"])
             if Membership.objects.filter(workspace=workspace, user=user).exists():
-                members.change_roles(workspace.pk, user.pk, roles, cause=_cause())
+                members.change(workspace.pk, user.pk, part, cause=_cause())
             else:
-                members.add(workspace.pk, user, roles, cause=_cause())
+                members.add(workspace.pk, user, part, cause=_cause())
             return is_new
 
         is_new = _written(add)

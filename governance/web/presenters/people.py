@@ -22,7 +22,7 @@ def viewer(membership: Membership, *, waiting: int) -> page.Viewer:
 
 def shell(membership: Membership, here: str) -> dict[str, Any]:
     """What the frame around every page but the queue needs; one query."""
-    waiting = review.waiting(membership.workspace_id)
+    waiting = review.waiting(membership)
     return {"here": here, "viewer": viewer(membership, waiting=waiting)}
 
 

@@ -16,7 +16,7 @@ def queue(membership: Membership) -> page.Queue:
     """What waits, by risk and then by age."""
     # Read first: what changes meanwhile is then announced once too often rather than never.
     cursor = audit.head(membership.workspace_id)
-    reviews = review.queue(membership.workspace_id, limit=_LISTED_MAX)
+    reviews = review.queue(membership, limit=_LISTED_MAX)
     firsts = Memory.objects.in_bulk([item.targets[0]["id"] for item in reviews if item.targets])
     readings = [
         Reading(item, firsts.get(item.targets[0]["id"]) if item.targets else None)
@@ -25,7 +25,7 @@ def queue(membership: Membership) -> page.Queue:
     rows = map(_row, readings)
     return page.Queue(
         cursor=cursor,
-        waiting=review.waiting(membership.workspace_id),
+        waiting=review.waiting(membership),
         groups=tuple(
             page.QueueGroup(risk=risk, rows=tuple(group))
             for risk, group in groupby(rows, key=lambda row: row.risk)
