@@ -152,6 +152,16 @@ def reset_link(user: User) -> str:
     return _address("account_reset_password_from_key", uidb36=uid, key=token)
 
 
+def switch(user: User, *, on: bool, cause: Cause) -> None:
+    """Let an account log in, or no longer; every workspace it is in is told."""
+    if user.is_active is on:
+        return
+    execution.write_sync(User.objects.filter(pk=user.pk).update, is_active=on)
+    action = f"account.switched_{'on' if on else 'off'}"
+    for workspace_id in members.workspaces_of(user):
+        execution.write_sync(members.note_account, workspace_id, user, action, cause=cause)
+
+
 def drop_second_factor(user: User) -> None:
     """Take app and recovery codes off an account."""
     Authenticator.objects.filter(user=user).delete()

@@ -43,6 +43,7 @@ def settings_of(environment: Environment) -> dict[str, Any]:
         "MFA_ALLOW_UNVERIFIED_EMAIL": True,
         "SOCIALACCOUNT_ADAPTER": "governance.accounts.ProviderAdapter",
         "SOCIALACCOUNT_EMAIL_AUTHENTICATION": False,  # the adapter decides who is who
+        "SOCIALACCOUNT_LOGIN_ON_GET": True,  # only starts it; the provider's answer carries a state
         "SOCIALACCOUNT_AUTO_SIGNUP": True,  # which the adapter closes: no form in between
         "SOCIALACCOUNT_PROVIDERS": _providers(environment),
     }

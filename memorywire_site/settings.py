@@ -39,6 +39,7 @@ CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.address]
 
 INSTALLED_APPS = [
     "channels",
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from governance.api import problems, schemas
 from governance.api.api import api
-from governance.web import probes
+from governance.web import admin_site, probes
 
 urlpatterns = [
     path("v0/", api.urls),
@@ -14,5 +14,6 @@ urlpatterns = [
     path("metrics", probes.metrics),
     path("schemas/v0/", schemas.index),
     path("schemas/v0/<path:name>", schemas.schema),
+    path("admin/", admin_site.site.urls),
     path("", include("governance.web.urls")),
 ]

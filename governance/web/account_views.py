@@ -1,9 +1,11 @@
 """One's own account, and what stands in for allauth's pages where no mail can be sent."""
 
+import logging
 from typing import cast
 
 from allauth.account import views as allauth_views
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -11,11 +13,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
+from requests import RequestException
 
 from governance import access
 from governance.errors import GovernanceError
 from governance.models import User
 from governance.web.members import refusal
+
+log = logging.getLogger(__name__)
 
 
 @never_cache
@@ -50,6 +55,16 @@ def work_in(request: HttpRequest) -> HttpResponse:
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Where allauth goes once the second factor changed: one's account says how it stands."""
     return HttpResponseRedirect(reverse("account"))
+
+
+def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Go to the provider; back to the log-in where it does not answer."""
+    try:
+        answer: HttpResponse = oidc.login(request, provider_id)
+    except RequestException:
+        log.exception("the OpenID Connect provider does not answer")
+        return HttpResponseRedirect(reverse("socialaccount_login_error"))
+    return answer
 
 
 def password_reset(request: HttpRequest) -> HttpResponse:

@@ -11,6 +11,7 @@ from governance.web import (
     member_views,
     memory_views,
     rule_views,
+    settings_views,
     views,
 )
 
@@ -42,6 +43,7 @@ urlpatterns: list[URLPattern] = [
     path("invitations/<str:token>", invitation_views.invitation, name="invitation"),
     path("members/<int:user_id>", member_views.change_roles, name="change_member"),
     path("members/<int:user_id>/remove", member_views.remove, name="remove_member"),
+    path("settings", settings_views.settings, name="settings"),
     path("audit", audit_views.audit_log, name="audit"),
     path("audit/export", audit_views.export, name="audit_export"),
     path("audit/<int:sequence>", audit_views.audit_row, name="audit_row"),

@@ -304,6 +304,8 @@ _SCREENS = (
     Screen("member-invite-refused", "invite", "/members/invite", _invite_nobody),
     Screen("member-invited", "invite", "/members/invite", _invite_another),
     Screen("members-refused", "change_member", "/members", _take_my_own_role),
+    Screen("settings", "settings", "/settings"),
+    Screen("settings-saved", "settings", "/settings", click("Save the name")),
     Screen("audit", "audit", "/audit"),
     Screen("audit-filtered", "audit", "/audit?memory={known}"),
     Screen("audit-none", "audit", "/audit?agent=nobody"),
