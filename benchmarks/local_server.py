@@ -64,7 +64,7 @@ def installed(*, samples: bool = False, program: Program | None = None) -> Itera
     """A data folder that is set up and that nothing serves yet."""
     program = program or Program()
     with tempfile.TemporaryDirectory(prefix="memorywire-server-") as folder:
-        home, port = Path(folder), _free_port()
+        home, port = Path(folder), free_port()
         _manage(program, home, port, {}, "setup", *([] if samples else ["--no-samples"]))
         note = json.loads((home / "secrets" / "first-login.json").read_text())
         yield LocalServer(
@@ -137,7 +137,8 @@ def _environment(home: Path, port: int, settings: dict[str, str]) -> dict[str, s
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens on at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -69,6 +69,18 @@ CAMPAIGNS: Final = (
         arguments=("--cycles", "1000"),
     ),
     Campaign(
+        name="crowd-writers",
+        title="16 clients x 200 remembers at 4 server processes on one SQLite ledger",
+        module="crowds",
+        arguments=("writers",),
+    ),
+    Campaign(
+        name="crowd-reviewers",
+        title="20 reviewers deciding the same 100 proposals at once, each with a double click",
+        module="crowds",
+        arguments=("reviewers",),
+    ),
+    Campaign(
         name="random-worlds",
         title="Recall in 500 random worlds equals brute force",
         module="random_worlds",

@@ -51,9 +51,11 @@ class Person:
     def turn_on_the_app(self, password: str) -> None:
         """Ask for a code at every log-in from now on."""
         self.post("/account/confirm", "/account/confirm", password=password)
-        found = _SECRET.search(self._client.get(_ADD).text)
+        shown = self._client.get(_ADD).text  # once: each time it is another secret
+        found = _SECRET.search(shown)
         assert found, "no secret was shown"
-        assert self.post(_ADD, _ADD, code=code_now(found.group(1))).status_code == 302
+        form = {**dict(_FIELD.findall(shown)), "code": code_now(found.group(1))}
+        assert self._client.post(_ADD, data=form).status_code == 302
 
     def post(self, path: str, shown_at: str, **fields: Any) -> httpx.Response:
         """Send a form of the page at ``shown_at`` to ``path``."""
