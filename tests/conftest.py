@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
@@ -29,6 +30,11 @@ def _triggers_lifted_for_flush_only() -> Iterator[None]:
     operations.execute_sql_flush = lifted  # type: ignore[method-assign]
     yield
     operations.execute_sql_flush = flush  # type: ignore[method-assign]
+
+
+def pytest_configure() -> None:
+    """Passwords of invented people are worth no rounds: they were half of the suite's time."""
+    django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")
