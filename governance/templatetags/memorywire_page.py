@@ -23,14 +23,17 @@ def icon(name: str, kind: str = "") -> SafeString:
 
 
 @register.simple_tag
-def control(field: BoundField, label: str = "", hint: str = "") -> SafeString:
+def control(
+    field: BoundField, label: str = "", hint: str = "", *, focus: bool = False
+) -> SafeString:
     """One field of a Django form, with its label, its hint and what is wrong with it."""
     name = field.html_name
     described = [f"p-{name}"] * bool(field.errors) + [f"h-{name}"] * bool(hint)
     attributes: dict[str, str | bool] = {"class": "input", "id": f"f-{name}", "placeholder": False}
     attributes["aria-describedby"] = " ".join(described) or False  # False leaves it out
+    attributes["autofocus"] = focus or bool(field.errors)
     if field.errors:
-        attributes |= {"aria-invalid": "true", "autofocus": True}
+        attributes["aria-invalid"] = "true"
     return render_to_string(
         "forms/_control.html",
         {
