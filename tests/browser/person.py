@@ -36,6 +36,11 @@ class Person:
     ) -> None:
         self._client.close()
 
+    @property
+    def cookies(self) -> str:
+        """What a browser would send with every request."""
+        return "; ".join(f"{name}={value}" for name, value in self._client.cookies.items())
+
     def decide(self, path: str, verdict: str, **fields: Any) -> None:
         """Approve or reject the proposal at ``path`` as it is now."""
         form = {**self._hidden(path), "verdict": verdict, **fields}

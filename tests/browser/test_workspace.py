@@ -71,12 +71,13 @@ def test_a_person_who_loses_their_role_is_told_so_by_the_open_page(
     theirs = open_page("/queue", **second_person)
     page = open_page("/members")
     item = page.locator(".item", has_text=second_person["email"])
-    item.get_by_label("Reviewer").uncheck()
+    reviewer = item.get_by_role("checkbox", name="Reviewer")
+    reviewer.uncheck()
     item.get_by_role("button", name="Save roles").click()
     expect(page.locator(".item", has_text="no role: sees nothing")).to_have_count(1)
     expect(theirs.locator("#offline-note")).to_be_visible(timeout=8_000)
 
-    item.get_by_label("Reviewer").check()
+    reviewer.check()
     item.get_by_role("button", name="Save roles").click()
     expect(page.get_by_role("status")).to_contain_text("Saved")
 
