@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,8 @@ class LocalServer:
     """Where a started server is, and how to get in."""
 
     program: Program = field(default_factory=Program)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """MEMORYWIRE_ variables in short, of everything that runs on the data folder."""
     address: str
     home: Path
     email: str
@@ -43,7 +45,8 @@ class LocalServer:
 
     def manage(self, *arguments: str, **settings: str) -> str:
         """Run a management command on its data folder; what it printed."""
-        return _manage(self.program, self.home, self.port, settings, *arguments)
+        together = {**self.settings, **settings}
+        return _manage(self.program, self.home, self.port, together, *arguments)
 
     def client(self) -> httpx.Client:
         """A client that sends the first key."""
@@ -54,21 +57,24 @@ class LocalServer:
 
 @contextmanager
 def started(*, samples: bool = False, **settings: str) -> Iterator[LocalServer]:
-    """Set up and serve until the block ends. ``settings`` are MEMORYWIRE_ variables in short."""
-    with installed(samples=samples) as server, serving(server, **settings):
+    """Set up and serve until the block ends. ``settings`` as ``LocalServer`` has them."""
+    with installed(samples=samples, **settings) as server, serving(server):
         yield server
 
 
 @contextmanager
-def installed(*, samples: bool = False, program: Program | None = None) -> Iterator[LocalServer]:
+def installed(
+    *, samples: bool = False, program: Program | None = None, **settings: str
+) -> Iterator[LocalServer]:
     """A data folder that is set up and that nothing serves yet."""
     program = program or Program()
     with tempfile.TemporaryDirectory(prefix="memorywire-server-") as folder:
         home, port = Path(folder), free_port()
-        _manage(program, home, port, {}, "setup", *([] if samples else ["--no-samples"]))
+        _manage(program, home, port, settings, "setup", *([] if samples else ["--no-samples"]))
         note = json.loads((home / "secrets" / "first-login.json").read_text())
         yield LocalServer(
             program=program,
+            settings=settings,
             address=f"http://127.0.0.1:{port}",
             home=home,
             email=note["email"],
@@ -84,7 +90,7 @@ def serving(server: LocalServer, **settings: str) -> Iterator["subprocess.Popen[
         process = subprocess.Popen(
             [*server.program.arguments, "serve"],
             cwd=server.program.folder,
-            env=_environment(server.home, server.port, settings),
+            env=_environment(server.home, server.port, {**server.settings, **settings}),
             stdout=log,
             stderr=log,
         )
@@ -109,7 +115,7 @@ def _wait_until_it_answers(server: LocalServer, process: "subprocess.Popen[bytes
 
 
 def _manage(
-    program: Program, home: Path, port: int, settings: dict[str, str], *arguments: str
+    program: Program, home: Path, port: int, settings: Mapping[str, str], *arguments: str
 ) -> str:
     done = subprocess.run(
         [*program.arguments, *arguments],
@@ -124,7 +130,7 @@ def _manage(
     return done.stdout
 
 
-def _environment(home: Path, port: int, settings: dict[str, str]) -> dict[str, str]:
+def _environment(home: Path, port: int, settings: Mapping[str, str]) -> dict[str, str]:
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith("MEMORYWIRE_")
     }

