@@ -50,6 +50,7 @@ ifdef LOCOMO
 else
 	$(BIN)/python -m benchmarks.microbench
 	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.growth --store pgvector
 endif
 
 proof: $(VENV)/dev browser  ## the campaigns at full size; results go to docs/evidence/

@@ -1,29 +1,33 @@
-"""How latency grows with one agent's memories: recall and remember at 1k, 10k, 50k.
+"""What grows with one agent's memories: latency, the server's memory, and what lies on disk.
 
-    python -m benchmarks.growth [--full]
+    python -m benchmarks.growth [--full] [--store pgvector]
 
 Memories are sentences put together from lists of words, the same every time. They are written in
 bulk while no server runs, through ledger, outbox and store, with the default embedder; then the
-server is started and asked over HTTP by one client. ``--full`` goes on to 50,000.
+server is started and asked over HTTP by one client. ``--full`` goes on to 50,000 and 100,000. With
+pgvector the ledger is in the same PostgreSQL, which comes from a package and is started here.
 """
 
 import argparse
-import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 import httpx
+import psycopg
 
 from benchmarks.local_server import ROOT, LocalServer, installed, serving
 
 SIZES: Final = (1_000, 10_000)
-FULL_SIZES: Final = (*SIZES, 50_000)
+FULL_SIZES: Final = (*SIZES, 50_000, 100_000)
 _CALLS: Final = 60
 _WARM_UP: Final = 10
 _AGENT: Final = "growth"
@@ -42,52 +46,77 @@ _QUESTION: Final = "what did {person} do with the {thing} in {place}?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Latencies at one size, in milliseconds."""
+    """What was measured at one size; latencies in milliseconds."""
 
     memories: int
+    bytes_on_disk: int
+    """Ledger and store, less what they take empty."""
+    resident_bytes: int
+    """The server's, after it has answered."""
     remember_ms: list[float]
     recall_ms: list[float]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--full", action="store_true", help="go on to 50,000 memories")
+    parser.add_argument("--full", action="store_true", help="go on to 100,000 memories")
+    parser.add_argument("--store", choices=("sqlite-vec", "pgvector"), default="sqlite-vec")
     parser.add_argument("--write", type=int, help=argparse.SUPPRESS)  # the writing process itself
     options = parser.parse_args()
     if options.write is not None:
         _write(options.write)
         return
-    print(f"{'memories':>9}{'recall p50':>14}{'p95':>10}{'remember p50':>16}{'p95':>10}")
-    with installed() as server:
+    print(HEADING)
+    with installed(**_settings(options.store)) as server:
         for measured in run(server, FULL_SIZES if options.full else SIZES):
             print(line(measured), flush=True)
 
 
+def _settings(store: str) -> dict[str, str]:
+    if store == "sqlite-vec":
+        return {}
+    from tests import servers
+
+    return {"database_url": servers.postgres().new_database()}
+
+
 def run(server: LocalServer, sizes: tuple[int, ...]) -> Iterator[Measured]:
     """Fill one agent up to each size in turn, serve, and measure there."""
-    held = 0
+    held, empty = 0, _bytes_on_disk(server)
     for size in sizes:
         _write_in_its_own_process(server, size - held)
-        with serving(server), server.client() as client:
-            yield _measure(client, size)
+        on_disk = _bytes_on_disk(server) - empty
+        with serving(server) as process, server.client() as client:
+            chance = random.Random(size)
+            yield Measured(
+                memories=size,
+                bytes_on_disk=on_disk,
+                recall_ms=_timed(partial(_recall, client, chance)),
+                remember_ms=_timed(partial(_remember, client, chance)),
+                resident_bytes=_resident_bytes(process.pid),
+            )
         held = size + _CALLS + _WARM_UP
 
 
-def _measure(client: httpx.Client, size: int) -> Measured:
-    chance = random.Random(size)
-    return Measured(
-        memories=size,
-        recall_ms=_timed(lambda: _recall(client, question(chance))),
-        remember_ms=_timed(lambda: _remember(client, sentence(chance))),
-    )
+def _bytes_on_disk(server: LocalServer) -> int:
+    if url := server.settings.get("database_url"):
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        assert row is not None
+        return int(row[0])
+    return sum(path.stat().st_size for path in server.home.glob("*.sqlite3*"))
+
+
+def _resident_bytes(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
 
 
 def _write_in_its_own_process(server: LocalServer, count: int) -> None:
-    settings = {"MEMORYWIRE_HOME": str(server.home), "MEMORYWIRE_LOG_LEVEL": "ERROR"}
     subprocess.run(
         [sys.executable, "-m", "benchmarks.growth", "--write", str(count)],
         cwd=ROOT,
-        env=os.environ | settings | {"DJANGO_SETTINGS_MODULE": "memorywire_site.settings"},
+        env=server.environment(log_level="ERROR"),
         check=True,
     )
 
@@ -126,21 +155,30 @@ def _filled(form: str, chance: random.Random) -> str:
     return form.format(price=chance.randrange(5, 1_000), **words)
 
 
+HEADING: Final = (
+    f"{'memories':>9}{'recall p50':>14}{'p95':>10}{'remember p50':>16}{'p95':>10}"
+    f"{'resident':>13}{'bytes each':>13}"
+)
+
+
 def line(measured: Measured) -> str:
+    """One row under ``HEADING``."""
     cells = [f"{measured.memories:9,}"]
-    for values in (measured.recall_ms, measured.remember_ms):
+    for values, width in ((measured.recall_ms, 11), (measured.remember_ms, 13)):
         p50, p95 = statistics.median(values), statistics.quantiles(values, n=20)[18]
-        cells.append(f"{p50:{11 if len(cells) == 1 else 13}.1f} ms{p95:7.1f} ms")
+        cells.append(f"{p50:{width}.1f} ms{p95:7.1f} ms")
+    cells.append(f"{measured.resident_bytes / 2**20:9.0f} MiB")
+    cells.append(f"{measured.bytes_on_disk / measured.memories:13,.0f}")
     return "".join(cells)
 
 
-def _remember(client: httpx.Client, content: str) -> None:
-    body = {"agent_id": _AGENT, "type": "semantic", "content": content}
+def _remember(client: httpx.Client, chance: random.Random) -> None:
+    body = {"agent_id": _AGENT, "type": "semantic", "content": sentence(chance)}
     client.post("/v0/remember", json=body).raise_for_status()
 
 
-def _recall(client: httpx.Client, query: str) -> None:
-    body = {"agent_id": _AGENT, "query": query}
+def _recall(client: httpx.Client, chance: random.Random) -> None:
+    body = {"agent_id": _AGENT, "query": question(chance)}
     answer = client.post("/v0/recall", json=body).raise_for_status().json()
     assert len(answer["results"]) == 5
 

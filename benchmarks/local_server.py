@@ -48,6 +48,10 @@ class LocalServer:
         together = {**self.settings, **settings}
         return _manage(self.program, self.home, self.port, together, *arguments)
 
+    def environment(self, **settings: str) -> dict[str, str]:
+        """Of a process that works on its data folder."""
+        return _environment(self.home, self.port, {**self.settings, **settings})
+
     def client(self) -> httpx.Client:
         """A client that sends the first key."""
         return httpx.Client(
@@ -90,7 +94,7 @@ def serving(server: LocalServer, **settings: str) -> Iterator["subprocess.Popen[
         process = subprocess.Popen(
             [*server.program.arguments, "serve"],
             cwd=server.program.folder,
-            env=_environment(server.home, server.port, {**server.settings, **settings}),
+            env=server.environment(**settings),
             stdout=log,
             stderr=log,
         )

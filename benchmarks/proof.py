@@ -58,9 +58,15 @@ CAMPAIGNS: Final = (
     ),
     Campaign(
         name="growth",
-        title="Latency at 1,000, 10,000 and 50,000 memories of one agent",
+        title="Latency, memory and disk at 1,000 to 100,000 memories of one agent",
         module="growth",
         arguments=("--full",),
+    ),
+    Campaign(
+        name="growth-pgvector",
+        title="The same with ledger and store in PostgreSQL",
+        module="growth",
+        arguments=("--full", "--store", "pgvector"),
     ),
     Campaign(
         name="kill-writer",
