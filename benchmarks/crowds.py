@@ -1,12 +1,13 @@
-"""Many clients at once against several server processes that share one SQLite ledger.
+"""Many clients at once against several server processes that share one ledger.
 
     python -m benchmarks.crowds writers   [--servers 4] [--clients 16] [--each 200]
-    python -m benchmarks.crowds reviewers [--servers 2] [--people 20] [--items 100]
+    python -m benchmarks.crowds reviewers [--servers 2] [--people 20] [--items 100] [--grown]
 
 ``writers``: each client stores its memories one after the other, while a command line makes keys
 and takes backups. Every write must be answered 200 and be there once, with its audit row.
 ``reviewers``: everybody tries to decide every proposal at the same time, each attempt sent twice as
-by a double click. Every proposal must be decided once, and every loser be told by whom.
+by a double click. Every proposal must be decided once, and every loser be told by whom. With
+``--grown`` the ledger is in PostgreSQL and the processes share a Redis; both come from packages.
 """
 
 import argparse
@@ -21,11 +22,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psycopg
 
 from benchmarks.local_server import LocalServer, free_port, installed, serving
 
@@ -47,9 +50,9 @@ class Report:
 
 
 @contextmanager
-def several(count: int) -> Iterator[list[LocalServer]]:
+def several(count: int, *, grown: bool = False) -> Iterator[list[LocalServer]]:
     """Processes that serve one installation, each on a port of its own."""
-    with installed() as first, ExitStack() as stack:
+    with installed(**_grown() if grown else {}) as first, ExitStack() as stack:
         servers = [first]
         servers += [
             replace(first, address=f"http://127.0.0.1:{free_port()}") for _ in range(count - 1)
@@ -58,6 +61,12 @@ def several(count: int) -> Iterator[list[LocalServer]]:
             # A key of a crowd is no agent's: it calls as often as it can.
             stack.enter_context(serving(server, calls_per_minute="0"))
         yield servers
+
+
+def _grown() -> dict[str, str]:
+    from tests import servers
+
+    return {"database_url": servers.postgres().bound_role(), "redis_url": servers.redis().url}
 
 
 def writers(*, servers: int, clients: int, each: int) -> Report:
@@ -123,20 +132,28 @@ def _command_line(server: LocalServer) -> Iterator[list[str]]:
 
 
 def _check_ledger(server: LocalServer, report: Report, *, memories: int) -> None:
-    with sqlite3.connect(server.home / "ledger.sqlite3") as ledger:
-        count = "SELECT count(*) FROM governance_memory"
-        rows = "SELECT count(*) FROM governance_auditrow WHERE action = 'memory.remembered'"
-        report.expect("memories in the ledger", ledger.execute(count).fetchone()[0], memories)
-        report.expect("their audit rows", ledger.execute(rows).fetchone()[0], memories)
-        health = ledger.execute("PRAGMA integrity_check").fetchone()[0]
-        report.expect("integrity check", health, "ok")
+    kept = _rows(server, "SELECT id FROM governance_memory")
+    rows = _rows(server, "SELECT id FROM governance_auditrow WHERE action = 'memory.remembered'")
+    report.expect("memories in the ledger", len(kept), memories)
+    report.expect("their audit rows", len(rows), memories)
+    report.expect("integrity check", _rows(server, "PRAGMA integrity_check"), [("ok",)])
     report.lines.append(f"audit verify: {server.manage('audit', 'verify').strip()}")
 
 
-def reviewers(*, servers: int, people: int, items: int) -> Report:
+def _rows(server: LocalServer, statement: str) -> list[tuple[Any, ...]]:
+    """Of the ledger, past the walls between workspaces."""
+    if url := server.settings.get("database_url"):
+        with psycopg.connect(url) as grown:
+            grown.execute("SELECT set_config('memorywire.workspace', '*', false)")
+            return grown.execute(statement.encode()).fetchall()
+    with closing(sqlite3.connect(server.home / "ledger.sqlite3")) as embedded:
+        return embedded.execute(statement).fetchall()
+
+
+def reviewers(*, servers: int, people: int, items: int, grown: bool = False) -> Report:
     """Every proposal is decided once, and whoever comes too late learns by whom."""
     report = Report()
-    with several(servers) as running:
+    with several(servers, grown=grown) as running:
         first = running[0]
         reviews = [_stage(first, number, report) for number in range(items)]
         names = {f"Reviewer {number:02}": _login(first, number) for number in range(people)}
@@ -224,15 +241,16 @@ def _check_decisions(
     reviews: Sequence[str],
     attempts: Sequence[tuple[str, str, int, str]],
 ) -> None:
-    with sqlite3.connect(server.home / "ledger.sqlite3") as ledger:
-        decided = ledger.execute(
-            "SELECT review_id, name FROM governance_decision"
-            " JOIN governance_user ON governance_user.id = person_id"
-        ).fetchall()
-        rows = ledger.execute(
-            "SELECT review_id FROM governance_auditrow"
-            " WHERE action IN ('memory.approved', 'memory.rejected')"
-        ).fetchall()
+    decided = _rows(
+        server,
+        "SELECT review_id, name FROM governance_decision"
+        " JOIN governance_user ON governance_user.id = person_id",
+    )
+    rows = _rows(
+        server,
+        "SELECT review_id FROM governance_auditrow"
+        " WHERE action IN ('memory.approved', 'memory.rejected')",
+    )
     winners = dict(decided)
     report.expect("decisions", len(decided), len(reviews))
     report.expect("proposals decided", len(winners), len(reviews))
@@ -265,6 +283,7 @@ def main() -> int:
     deciding.add_argument("--servers", type=int, default=2)
     deciding.add_argument("--people", type=int, default=20)
     deciding.add_argument("--items", type=int, default=100)
+    deciding.add_argument("--grown", action="store_true", help="PostgreSQL and Redis")
     options = vars(parser.parse_args())
     report = {"writers": writers, "reviewers": reviewers}[options.pop("crowd")](**options)
     print("\n".join(report.lines))

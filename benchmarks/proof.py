@@ -87,6 +87,12 @@ CAMPAIGNS: Final = (
         arguments=("reviewers",),
     ),
     Campaign(
+        name="crowd-reviewers-grown",
+        title="1,000 proposals, each decided by three reviewers at once, on PostgreSQL and Redis",
+        module="crowds",
+        arguments=("reviewers", "--people", "3", "--items", "1000", "--grown"),
+    ),
+    Campaign(
         name="random-worlds",
         title="Recall in 500 random worlds equals brute force",
         module="random_worlds",
