@@ -93,6 +93,11 @@ CAMPAIGNS: Final = (
         arguments=("reviewers", "--people", "3", "--items", "1000", "--grown"),
     ),
     Campaign(
+        name="flaky-stores",
+        title="20,000 writes to two stores that fail, hang or lose the reply 30% of the time",
+        module="flaky_stores",
+    ),
+    Campaign(
         name="random-worlds",
         title="Recall in 500 random worlds equals brute force",
         module="random_worlds",

@@ -27,6 +27,8 @@ from stores.protocol import ReplicaRecord, Vector
 log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 60
+SEND_SECONDS = 45.0
+"""How long a worker waits for a store to take a batch: less than the lease on it."""
 BATCH = 100
 _BACKOFF_SECONDS = (1, 5, 30, 120, 600)
 _SETTLE_AFTER_SECONDS = 0.2
@@ -224,10 +226,20 @@ def deliver(parcels: Sequence[Parcel]) -> int:
         by_store.setdefault((parcel.workspace_id, parcel.store), []).append(parcel)
     sent = 0
     for batch in by_store.values():
-        failures = stores_runtime.wait(_send(batch))
+        failures = stores_runtime.wait(_send_in_time(batch))
         execution.write_sync(settle, batch, failures, now_ms=clock_ms())
         sent += len(batch) - len(failures)
     return sent
+
+
+async def _send_in_time(parcels: Sequence[Parcel]) -> dict[str, str]:
+    """``_send``, given up at a store that hangs: it must not hold up what is for the others."""
+    try:
+        async with asyncio.timeout(SEND_SECONDS):
+            return await _send(parcels)
+    except TimeoutError:
+        log.warning("store %s did not take %d states in time", parcels[0].store, len(parcels))
+        return {parcel.memory_id: TimeoutError.__name__ for parcel in parcels}
 
 
 async def _send(parcels: Sequence[Parcel]) -> dict[str, str]:
