@@ -100,13 +100,17 @@ def _survey(question: Question) -> Field:
     """
     walls.enter(question.call.workspace_id)
     limit = settings.ENVIRONMENT.within_limit
+    memories: dict[str, Memory] | None = None
     if question.condition is None:
         ids = list(question.visible().values_list("pk", flat=True)[: limit + 1])
-        memories = _check_with_ledger(question, ids) if len(ids) <= _READ_AT_ONCE else None
+        if len(ids) <= min(limit, _READ_AT_ONCE):
+            memories = _check_with_ledger(question, ids)
     else:
         rows = question.visible().iterator(chunk_size=500)
-        memories = {memory.pk: memory for memory in rows if question.passes(memory)}
-        ids = list(memories)
+        found = {memory.pk: memory for memory in rows if question.passes(memory)}
+        ids = list(found)
+        if len(ids) <= _READ_AT_ONCE:
+            memories = found
     lagging = Delivery.objects.filter(
         workspace_id=question.call.workspace_id,
         agent_id=question.request.agent_id,
@@ -115,7 +119,7 @@ def _survey(question: Question) -> Field:
     return Field(
         ids=frozenset(ids) if len(ids) <= limit else None,
         lagging=frozenset(lagging),
-        memories=memories if len(ids) <= _READ_AT_ONCE else None,
+        memories=memories,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from governance import execution, outbox, stores_runtime
 from governance.clock import now_ms
@@ -83,6 +84,18 @@ def test_a_lying_store_can_neither_inject_nor_leak_nor_resurrect(
     assert world.recall("what is there?") == ["what is mine"]
     (hit,) = world.recall_hits("what is there?")
     assert hit["id"] == own
+
+
+def test_more_than_may_be_named_is_ranked_by_the_store_and_not_cut(
+    fast_world: World, settings: Settings
+) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"within_limit": 2})
+    contents = [f"{word} tea" for word in ("apple", "red", "green", "noon", "oslo")]
+    for content in contents:
+        fast_world.remembered(content)
+    stores_runtime.wait(outbox.flush())  # the ledger has nothing left to add
+    for content in contents:
+        assert fast_world.recall(content, k=1) == [content]
 
 
 def test_a_write_is_recallable_though_the_store_is_down_and_arrives_there_later(
