@@ -49,6 +49,7 @@ ifdef LOCOMO
 	$(BIN)/python -m benchmarks.locomo $(LOCOMO)
 else
 	$(BIN)/python -m benchmarks.microbench
+	$(BIN)/python -m benchmarks.adversarial
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.growth --store pgvector
 endif

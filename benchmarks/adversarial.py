@@ -1,6 +1,6 @@
 """Hostile stores among three: ours beside the peer's router, in the same run.
 
-    python -m benchmarks.adversarial
+    python -m benchmarks.adversarial [--slice]
 
 One or two of three stores put ids of their choice before their answer, at the highest score. The
 peer's are invented. Ours are invented too, or name what the asker must not see: another agent's
@@ -57,7 +57,7 @@ class HostileReplica:
         return SearchResult(candidates=together[:limit], exhausted=honest.exhausted)
 
 
-def ours() -> list[Cell]:
+def ours(budgets: Sequence[int] = attack.BUDGETS) -> list[Cell]:
     """Our cells, measured in this process, which must not have started Django yet."""
     from tests import servers
 
@@ -75,7 +75,7 @@ def ours() -> list[Cell]:
         "DJANGO_SETTINGS_MODULE": "memorywire_site.settings",
     }
     try:
-        return _Server().cells()
+        return _Server().cells(budgets)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -112,11 +112,11 @@ class _Server:
         self._fact_of = self._write_facts()
         self._orders.ids = self._write_what_nobody_may_see()
 
-    def cells(self) -> list[Cell]:
+    def cells(self, budgets: Sequence[int]) -> list[Cell]:
         return [
             self._worst(hostile, budget, fusion)
             for hostile in range(1, attack.STORES)
-            for budget in attack.BUDGETS
+            for budget in budgets
             for fusion in attack.FUSIONS
         ]
 
@@ -228,7 +228,12 @@ def is_met(our_cells: Iterable[Cell]) -> bool:
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "").parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--slice", action="store_true", help="ours alone, at the highest budget")
+    if parser.parse_args().slice:
+        our_cells = ours(attack.BUDGETS[-1:])
+        print(*our_cells, sep="\n")
+        return 0 if is_met(our_cells) else 1
     their_cells = theirs()
     our_cells = ours()
     print("\n".join(lines(our_cells, their_cells)))

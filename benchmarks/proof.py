@@ -57,6 +57,11 @@ CAMPAIGNS: Final = (
         arguments=("--as-installed",),
     ),
     Campaign(
+        name="adversarial",
+        title="One or two hostile stores of three, beside the published package's router",
+        module="adversarial",
+    ),
+    Campaign(
         name="growth",
         title="Latency, memory and disk at 1,000 to 100,000 memories of one agent",
         module="growth",
